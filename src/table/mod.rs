@@ -1,10 +1,38 @@
 //! The decision table: its model, its file, the proofs about it, and the static form it is
 //! compiled to. Knows nothing of agents: it works on whatever [`Vocabulary`] it is handed. The
-//! build script shares this module by `#[path]`, so it refers to itself by `super::` only.
+//! build script shares these files by `#[path]`, so they refer to each other by `super::` only.
+//!
+//! ```text
+//! bytes ── tree ──► parse ──► check ──► load ──► Table ── emit ──► source of a static
+//!          YAML     names     proofs      │
+//!                                         └──► diagnostics ── render ──► text with carets
+//! ```
 
+#[cfg(feature = "yaml")]
+mod check;
+#[cfg(feature = "yaml")]
+mod diagnostic;
+#[cfg(feature = "yaml")]
+mod emit;
+#[cfg(feature = "yaml")]
+mod load;
 mod model;
+#[cfg(feature = "yaml")]
+mod names;
+#[cfg(feature = "yaml")]
+mod parse;
+#[cfg(feature = "yaml")]
+mod tree;
 
+#[cfg(feature = "yaml")]
+pub use diagnostic::{Code, Diagnostic, Label, Misnamed, Problem, Severity, Shown};
+#[cfg(feature = "yaml")]
+pub use emit::emit;
+#[cfg(feature = "yaml")]
+pub use load::{Loaded, load};
 pub use model::{
     Applies, Claim, ClaimKind, Condition, FactSpec, FactWord, Invariant, Rule, State, Table, Verdict, Vocabulary,
     lay_out,
 };
+#[cfg(feature = "yaml")]
+pub use tree::Place;

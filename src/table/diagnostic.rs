@@ -1,0 +1,302 @@
+//! Everything that can be wrong with a table, and the only place that words it.
+//!
+//! The reader and the checks make a [`Problem`] out of plain data; its code, message and help are
+//! views of that. A message is one line in lower case without a full stop, text from the table
+//! stands in backticks, and advice goes to the help line.
+
+use super::tree::Place;
+use strum::{EnumDiscriminants, EnumIter, IntoStaticStr, VariantNames};
+
+/// One thing to say about a table, and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// What is wrong.
+    pub problem: Problem,
+    /// Where: the name, value or row that should change.
+    pub place: Place,
+    /// Other places that belong to it, each with a word on why.
+    pub labels: Vec<Label>,
+}
+
+/// A second place that a diagnostic points at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Label {
+    /// Where.
+    pub place: Place,
+    /// What is there.
+    pub text: String,
+}
+
+/// How much a diagnostic weighs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
+pub enum Severity {
+    /// There is no table until it is mended.
+    Error,
+    /// Worth knowing; changes nothing.
+    Note,
+}
+
+/// A name that does not exist, with what may have been meant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Misnamed {
+    /// The name as written.
+    pub name: String,
+    /// The nearest right name, if one is near.
+    pub nearest: Option<String>,
+    /// All right names.
+    pub known: Vec<String>,
+}
+
+/// Combinations of facts that show a problem.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shown {
+    /// The first of them, in fact order and value order.
+    pub example: String,
+    /// How many there are.
+    pub count: usize,
+}
+
+/// What is wrong with a table. Its kind, without the particulars, is its [`Code`].
+#[derive(Debug, Clone, PartialEq, Eq, EnumDiscriminants)]
+#[strum_discriminants(
+    name(Code),
+    doc = "The stable name of a kind of problem.",
+    derive(Hash, PartialOrd, Ord, EnumIter, IntoStaticStr, VariantNames),
+    strum(serialize_all = "snake_case")
+)]
+#[expect(missing_docs, reason = "each field is named for what the message says about it")]
+pub enum Problem {
+    /// The file is no text.
+    NotUtf8,
+    /// The file breaks YAML's rules.
+    Syntax { detail: String },
+    /// The file goes beyond what is read at all.
+    TooLarge { what: &'static str, limit: usize },
+    /// A value is of another type than its key needs.
+    WrongType { whose: String, wanted: &'static str, found: String },
+    /// A key that means nothing where it stands.
+    UnknownKey { of: String, key: Misnamed },
+    /// A key that must be there is not.
+    MissingKey { of: String, key: &'static str },
+    /// A key stands twice in one mapping.
+    DuplicateKey { key: String },
+    /// A list names something twice.
+    DuplicateValue { value: String },
+    /// A list is empty where it would match or allow nothing.
+    EmptyList { whose: String },
+    /// The version is no whole number from 1.
+    BadVersion { found: String },
+    /// The hit policy is not `first`.
+    HitPolicy { found: String },
+    /// An id has characters that an id cannot have.
+    IllFormedId { id: String, of: &'static str },
+    /// Two rules have one id.
+    DuplicateId { id: String },
+    /// Two invariants have one id.
+    DuplicateInvariant { id: String },
+    /// A rule names an invariant that is not declared.
+    UndeclaredInvariant { name: Misnamed },
+    /// A sentence that people need is absent or empty.
+    MissingSentence { of: String, key: &'static str },
+    /// A sentence is not one line of plain text.
+    IllFormedSentence { of: String, key: &'static str },
+    /// A condition tests a fact that does not exist.
+    UnknownFact { name: Misnamed },
+    /// A condition wants a value that its fact does not have.
+    UnknownValue { fact: String, name: Misnamed },
+    /// A decision that does not exist.
+    UnknownDecision { name: Misnamed },
+    /// A claim has neither `never` nor `only`, or both.
+    ClaimKind { both: bool },
+    /// A condition that the other conditions of its row exclude.
+    NeverHolds { fact: String, beside: String, reason: Option<String> },
+    /// Combinations that no rule decides.
+    Uncovered { shown: Shown },
+    /// A rule that never decides, with the rules that come first: id, line, combinations.
+    DeadRule { rule: String, masked_by: Vec<(String, u32, usize)> },
+    /// A rule decides against a claim.
+    BrokenClaim { invariant: String, rule: String, decision: String, claim: String, claim_line: u32, shown: Shown },
+    /// A claim that speaks of no possible combination.
+    IdleClaim { invariant: String },
+    /// A condition that changes nothing.
+    NeedlessCondition { rule: String, fact: String },
+    /// Rules that some checks had to leave out.
+    LeftOut { rules: Vec<(String, u32)> },
+    /// There is more to say than is shown.
+    More { count: usize },
+}
+
+impl Code {
+    /// Its name, as it is printed.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        self.into()
+    }
+
+    /// How much it weighs.
+    #[must_use]
+    pub fn severity(self) -> Severity {
+        match self {
+            Self::NeedlessCondition | Self::LeftOut => Severity::Note,
+            _ => Severity::Error,
+        }
+    }
+}
+
+impl Diagnostic {
+    /// What kind of problem it is.
+    #[must_use]
+    pub fn code(&self) -> Code {
+        (&self.problem).into()
+    }
+
+    /// How much it weighs.
+    #[must_use]
+    pub fn severity(&self) -> Severity {
+        self.code().severity()
+    }
+
+    /// What is wrong, in one line.
+    #[must_use]
+    pub fn message(&self) -> String {
+        self.problem.message()
+    }
+
+    /// What to do about it, in one line, where that is not plain from the message.
+    #[must_use]
+    pub fn help(&self) -> Option<String> {
+        self.problem.help()
+    }
+
+    /// All of it in one line, as a build prints it.
+    #[must_use]
+    pub fn one_line(&self, path: &str) -> String {
+        let Place { line, column } = self.place;
+        let mut text = format!("{path}:{line}:{column}: [{}] {}", self.code().name(), self.message());
+        if let Some(help) = self.help() {
+            text.push_str("; help: ");
+            text.push_str(&help);
+        }
+        text
+    }
+}
+
+impl Problem {
+    fn message(&self) -> String {
+        match self {
+            Self::NotUtf8 => "the file is not UTF-8 text".to_owned(),
+            Self::Syntax { detail } => format!("this is not YAML: {detail}"),
+            Self::TooLarge { what, limit } => format!("the file has more than {limit} {what}"),
+            Self::WrongType { whose, wanted, found } => format!("{whose} must be {wanted}, not {found}"),
+            Self::UnknownKey { of, key } => format!("{of} has no key {}", quoted(&key.name)),
+            Self::MissingKey { of, key } => format!("{of} lacks the key `{key}`"),
+            Self::DuplicateKey { key } => format!("the key {} stands here for the second time", quoted(key)),
+            Self::DuplicateValue { value } => format!("{} is listed twice", quoted(value)),
+            Self::EmptyList { whose } => format!("{whose} is an empty list, which nothing can match"),
+            Self::BadVersion { found } => {
+                format!("`version` must be a whole number from 1 to {}, not {found}", u32::MAX)
+            }
+            Self::HitPolicy { found } => format!("the hit policy {} is not supported", quoted(found)),
+            Self::IllFormedId { id, of } => format!("{} is no id for {of}", quoted(id)),
+            Self::DuplicateId { id } => format!("a rule with the id {} stands farther up", quoted(id)),
+            Self::DuplicateInvariant { id } => format!("the invariant {} is declared farther up", quoted(id)),
+            Self::UndeclaredInvariant { name } => format!("the invariant {} is not declared", quoted(&name.name)),
+            Self::MissingSentence { of, key } => format!("{of} has no sentence `{key}`"),
+            Self::IllFormedSentence { of, key } => {
+                format!("the sentence `{key}` of {of} is not one line of plain text")
+            }
+            Self::UnknownFact { name } => format!("there is no fact {}", quoted(&name.name)),
+            Self::UnknownValue { fact, name } => format!("the fact `{fact}` has no value {}", quoted(&name.name)),
+            Self::UnknownDecision { name } => format!("there is no decision {}", quoted(&name.name)),
+            Self::ClaimKind { both: true } => "this claim has both `never` and `only`".to_owned(),
+            Self::ClaimKind { both: false } => "this claim has neither `never` nor `only`".to_owned(),
+            Self::NeverHolds { fact, beside, reason } => match reason {
+                Some(reason) => format!("the condition on `{fact}` can never hold beside {beside}: {reason}"),
+                None => format!("the condition on `{fact}` can never hold beside {beside}"),
+            },
+            Self::Uncovered { shown } => format!("no rule decides {}", shown.text()),
+            Self::DeadRule { rule, masked_by } => {
+                let maskers: Vec<String> =
+                    masked_by.iter().map(|(id, line, count)| format!("{id} (line {line}) takes {count}")).collect();
+                format!("{rule} never decides: of its combinations, {}", maskers.join(", "))
+            }
+            Self::BrokenClaim { invariant, rule, decision, claim, claim_line, shown } => format!(
+                "{rule} breaks the invariant `{invariant}`: it decides {decision} for {}, and line {claim_line} says {claim}",
+                shown.text()
+            ),
+            Self::IdleClaim { invariant } => {
+                format!("this claim of `{invariant}` speaks of no possible combination of facts")
+            }
+            Self::NeedlessCondition { rule, fact } => {
+                format!("the condition on `{fact}` changes nothing in {rule}: earlier rules take what it excludes")
+            }
+            Self::LeftOut { rules } => {
+                let rules: Vec<String> = rules.iter().map(|(rule, line)| format!("{rule} (line {line})")).collect();
+                format!("coverage, dead rules and claims were judged only where {} cannot matter", rules.join(", "))
+            }
+            Self::More { count } => format!("{count} more problems are not shown"),
+        }
+    }
+
+    fn help(&self) -> Option<String> {
+        match self {
+            Self::NotUtf8 => Some("save it as UTF-8".to_owned()),
+            Self::UnknownKey { key, .. } => Some(key.help("keys")),
+            Self::UndeclaredInvariant { name } => Some(name.help("declared")),
+            Self::UnknownFact { name } => Some(name.help("facts")),
+            Self::UnknownValue { name, .. } => Some(name.help("values")),
+            Self::UnknownDecision { name } => Some(name.help("decisions")),
+            Self::HitPolicy { .. } => Some("write `first`: rules are tried in order and the first hit decides".to_owned()),
+            Self::IllFormedId { .. } => {
+                Some("use up to 64 letters and digits, in parts joined by `-`, beginning with a letter; lower case but for invariants".to_owned())
+            }
+            Self::EmptyList { .. } => Some("name at least one, or remove the key".to_owned()),
+            Self::ClaimKind { .. } => Some("write one of them: a claim says what is never decided, or the only thing that is".to_owned()),
+            Self::DuplicateId { .. } => Some("ids are stable and never used again; choose a new one".to_owned()),
+            Self::IllFormedSentence { .. } => Some("write it in one line, without control characters".to_owned()),
+            Self::Uncovered { .. } => Some("end with a rule that has no conditions: `when: {}`".to_owned()),
+            Self::DeadRule { .. } => Some("remove it, move it up, or narrow the rules above it".to_owned()),
+            Self::NeedlessCondition { .. } => Some("keep it if the row reads better with it".to_owned()),
+            Self::LeftOut { .. } => Some("mend their names and check again".to_owned()),
+            _ => None,
+        }
+    }
+}
+
+impl Misnamed {
+    fn help(&self, what: &str) -> String {
+        let known: Vec<String> = self.known.iter().map(|name| quoted(name)).collect();
+        let list = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+        match &self.nearest {
+            Some(nearest) => format!("did you mean {}? {what}: {list}", quoted(nearest)),
+            None => format!("{what}: {list}"),
+        }
+    }
+}
+
+impl Shown {
+    fn text(&self) -> String {
+        match self.count {
+            1 => format!("1 combination ({})", self.example),
+            count => format!("{count} combinations (the first: {})", self.example),
+        }
+    }
+}
+
+/// How much of a text from the table a message repeats, in characters.
+const MAX_QUOTED_CHARS: usize = 60;
+
+/// Text from the table in backticks: one line, no control characters, not endless.
+pub(super) fn quoted(text: &str) -> String {
+    let mut shown = String::from("`");
+    for (i, c) in text.chars().enumerate() {
+        if i == MAX_QUOTED_CHARS {
+            shown.push('…');
+            break;
+        }
+        if c.is_control() { shown.extend(c.escape_default()) } else { shown.push(c) }
+    }
+    shown.push('`');
+    shown
+}
