@@ -68,6 +68,16 @@ pub struct GateInput {
     pub fork_point: Option<Head>,
 }
 
+impl GateInput {
+    /// The candidate, unless it counts as none: blank, or already rejected by the provider.
+    #[must_use]
+    pub fn effective_candidate(&self) -> Option<&str> {
+        let candidate = self.candidate.as_deref()?;
+        let counts = !candidate.trim().is_empty() && self.poisoned.as_deref() != Some(candidate);
+        counts.then_some(candidate)
+    }
+}
+
 /// The questions about the disk that the gate may ask; implemented over real files by the host
 /// side of this crate and over plain data in tests.
 ///

@@ -17,7 +17,6 @@ mod emit;
 #[cfg(feature = "yaml")]
 mod load;
 mod model;
-#[cfg(feature = "yaml")]
 mod names;
 #[cfg(feature = "yaml")]
 mod parse;
@@ -34,5 +33,6 @@ pub use model::{
     Applies, Claim, ClaimKind, Condition, FactSpec, FactWord, Invariant, Rule, State, Table, Verdict, Vocabulary,
     lay_out,
 };
+pub use names::nearest;
 #[cfg(feature = "yaml")]
 pub use tree::Place;
