@@ -1,7 +1,11 @@
 //! Decides before every spawn of a coding agent whether its session may be resumed.
 
+#[cfg(feature = "host")]
+pub mod claude;
 pub mod explain;
 pub mod gate;
+#[cfg(feature = "host")]
+pub mod process;
 pub mod table;
 
 pub use gate::decision::{DecisionKind, ResumeGate};
