@@ -15,13 +15,17 @@ pub mod table {
     mod model;
     mod names;
     mod parse;
+    mod render;
     mod tree;
+    mod words;
 
     pub use diagnostic::*;
     pub use emit::emit;
     pub use load::{Loaded, load};
     pub use model::*;
+    pub use render::*;
     pub use tree::Place;
+    pub use words::*;
 }
 
 use std::path::PathBuf;

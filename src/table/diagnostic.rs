@@ -57,6 +57,32 @@ pub struct Shown {
     pub count: usize,
 }
 
+/// Two conditions of one row that cannot both hold, because they need different values of one fact.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Clash {
+    /// The fact of the condition that is excluded.
+    pub fact: String,
+    /// The fact of the condition that excludes it.
+    pub beside: String,
+    /// The fact of which they need different values.
+    pub over: String,
+    /// The values of it that the one needs.
+    pub needs: Vec<String>,
+    /// The values of it that the other needs.
+    pub other_needs: Vec<String>,
+}
+
+/// A rule that takes combinations of a later one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Masker {
+    /// What messages call it.
+    pub rule: String,
+    /// Its line.
+    pub line: u32,
+    /// How many combinations it takes.
+    pub count: usize,
+}
+
 /// What is wrong with a table. Its kind, without the particulars, is its [`Code`].
 #[derive(Debug, Clone, PartialEq, Eq, EnumDiscriminants)]
 #[strum_discriminants(
@@ -110,15 +136,15 @@ pub enum Problem {
     /// A claim has neither `never` nor `only`, or both.
     ClaimKind { both: bool },
     /// A condition that the other conditions of its row exclude.
-    NeverHolds { fact: String, beside: String, reason: Option<String> },
+    NeverHolds { clash: Clash },
     /// Combinations that no rule decides.
     Uncovered { shown: Shown },
-    /// A rule that never decides, with the rules that come first: id, line, combinations.
-    DeadRule { rule: String, masked_by: Vec<(String, u32, usize)> },
+    /// A rule that never decides, with the rules that come first.
+    DeadRule { rule: String, masked_by: Vec<Masker> },
     /// A rule decides against a claim.
     BrokenClaim { invariant: String, rule: String, decision: String, claim: String, claim_line: u32, shown: Shown },
     /// A claim that speaks of no possible combination.
-    IdleClaim { invariant: String },
+    IdleClaim { invariant: String, clash: Option<Clash> },
     /// A condition that changes nothing.
     NeedlessCondition { rule: String, fact: String },
     /// Rules that some checks had to leave out.
@@ -211,22 +237,25 @@ impl Problem {
             Self::UnknownDecision { name } => format!("there is no decision {}", quoted(&name.name)),
             Self::ClaimKind { both: true } => "this claim has both `never` and `only`".to_owned(),
             Self::ClaimKind { both: false } => "this claim has neither `never` nor `only`".to_owned(),
-            Self::NeverHolds { fact, beside, reason } => match reason {
-                Some(reason) => format!("the condition on `{fact}` can never hold beside {beside}: {reason}"),
-                None => format!("the condition on `{fact}` can never hold beside {beside}"),
-            },
+            Self::NeverHolds { clash } => clash.text(),
             Self::Uncovered { shown } => format!("no rule decides {}", shown.text()),
+            Self::DeadRule { rule, masked_by } if masked_by.is_empty() => {
+                format!("{rule} never decides: no possible combination meets all of its conditions")
+            }
             Self::DeadRule { rule, masked_by } => {
-                let maskers: Vec<String> =
-                    masked_by.iter().map(|(id, line, count)| format!("{id} (line {line}) takes {count}")).collect();
+                let maskers: Vec<String> = masked_by
+                    .iter()
+                    .map(|Masker { rule, line, count }| format!("{rule} (line {line}) takes {count}"))
+                    .collect();
                 format!("{rule} never decides: of its combinations, {}", maskers.join(", "))
             }
             Self::BrokenClaim { invariant, rule, decision, claim, claim_line, shown } => format!(
                 "{rule} breaks the invariant `{invariant}`: it decides {decision} for {}, and line {claim_line} says {claim}",
                 shown.text()
             ),
-            Self::IdleClaim { invariant } => {
-                format!("this claim of `{invariant}` speaks of no possible combination of facts")
+            Self::IdleClaim { invariant, clash } => {
+                let text = format!("this claim of {} speaks of no possible combination", quoted(invariant));
+                clash.as_ref().map_or(text.clone(), |clash| format!("{text}: {}", clash.text()))
             }
             Self::NeedlessCondition { rule, fact } => {
                 format!("the condition on `{fact}` changes nothing in {rule}: earlier rules take what it excludes")
@@ -242,6 +271,7 @@ impl Problem {
     fn help(&self) -> Option<String> {
         match self {
             Self::NotUtf8 => Some("save it as UTF-8".to_owned()),
+            Self::Syntax { .. } => Some("a sentence with `: ` or ` #` in it needs quotes around it".to_owned()),
             Self::UnknownKey { key, .. } => Some(key.help("keys")),
             Self::UndeclaredInvariant { name } => Some(name.help("declared")),
             Self::UnknownFact { name } => Some(name.help("facts")),
@@ -281,6 +311,17 @@ impl Shown {
             1 => format!("1 combination ({})", self.example),
             count => format!("{count} combinations (the first: {})", self.example),
         }
+    }
+}
+
+impl Clash {
+    fn text(&self) -> String {
+        let Self { fact, beside, over, needs, other_needs } = self;
+        let [needs, other_needs] = [needs, other_needs].map(|values| values.join(" or "));
+        format!(
+            "the condition on `{fact}` can never hold beside the one on `{beside}`: \
+             it needs `{over}` to be {needs}, the other one {other_needs}"
+        )
     }
 }
 

@@ -37,7 +37,7 @@ pub fn load(source: &[u8], vocabulary: &'static Vocabulary) -> Loaded {
             return Loaded::alone(Problem::TooLarge { what, limit }, Place::START);
         }
     };
-    let line = |path: &[tree::Step]| tree::locate(text, path).line;
+    let line = |path: &parse::Path| tree::locate(text, path).line;
     let (draft, mut findings) = parse::draft(&tree, vocabulary);
     findings.extend(check::check(&draft, vocabulary, &line));
     let diagnostics = place(text, findings);
@@ -93,7 +93,7 @@ fn sha256(source: &[u8]) -> String {
 }
 
 /// The table of a draft in which nothing is amiss.
-fn table(draft: &Draft, vocabulary: &Vocabulary, line: &dyn Fn(&[tree::Step]) -> u32, sha256: String) -> Table {
+fn table(draft: &Draft, vocabulary: &Vocabulary, line: &dyn Fn(&parse::Path) -> u32, sha256: String) -> Table {
     let invariants = draft.invariants.iter().map(|invariant| Invariant {
         id: Cow::Owned(invariant.id.clone().unwrap_or_default()),
         states: Cow::Owned(invariant.states.clone()),

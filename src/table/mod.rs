@@ -21,10 +21,13 @@ mod names;
 #[cfg(feature = "yaml")]
 mod parse;
 #[cfg(feature = "yaml")]
+mod render;
+#[cfg(feature = "yaml")]
 mod tree;
+mod words;
 
 #[cfg(feature = "yaml")]
-pub use diagnostic::{Code, Diagnostic, Label, Misnamed, Problem, Severity, Shown};
+pub use diagnostic::{Clash, Code, Diagnostic, Label, Masker, Misnamed, Problem, Severity, Shown};
 #[cfg(feature = "yaml")]
 pub use emit::emit;
 #[cfg(feature = "yaml")]
@@ -35,4 +38,7 @@ pub use model::{
 };
 pub use names::nearest;
 #[cfg(feature = "yaml")]
+pub use render::{Part, parts, render};
+#[cfg(feature = "yaml")]
 pub use tree::Place;
+pub use words::{claim_text, combination_text, conditions_text};

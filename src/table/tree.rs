@@ -93,7 +93,7 @@ pub(super) fn read(source: &str) -> Result<Node, Unreadable> {
             return Unreadable::TooLarge { what: "values", limit: MAX_VALUES };
         }
         let place = error.location().map_or(Place::START, |at| Place::after(source, at.index()));
-        Unreadable::Syntax { detail: without_place(&error.to_string()), place }
+        Unreadable::Syntax { detail: without_places(&error.to_string()), place }
     })
 }
 
@@ -105,9 +105,16 @@ pub(super) fn locate(source: &str, path: &[Step]) -> Place {
     }
 }
 
-/// An error's text without the place that `serde_yaml` appends to it.
-fn without_place(text: &str) -> String {
-    text.split(" at line ").next().unwrap_or(text).to_owned()
+/// An error's text without the places, which `serde_yaml` puts into it as ` at line 3 column 5`.
+fn without_places(text: &str) -> String {
+    let mut pieces = text.split(" at line ");
+    let mut clean = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        let rest = piece.trim_start_matches(|c: char| c.is_ascii_digit());
+        let rest = rest.strip_prefix(" column ").unwrap_or(rest);
+        clean.push_str(rest.trim_start_matches(|c: char| c.is_ascii_digit()));
+    }
+    clean
 }
 
 /// Reads a value into a [`Node`].
