@@ -6,6 +6,8 @@ pub mod explain;
 pub mod gate;
 #[cfg(feature = "host")]
 pub mod process;
+pub mod segments;
+pub mod store;
 pub mod table;
 
 pub use gate::decision::{DecisionKind, ResumeGate};

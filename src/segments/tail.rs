@@ -1,0 +1,320 @@
+//! The newest segments of a log, read backward from its end.
+//!
+//! A spawn asks for the head on every start, and the head is nearly always a few lines from the
+//! end. Reading backward gives exactly what [`fold`](super::fold()) gives, because whatever decides
+//! what a line means stands within the repair window before it or belongs to its segment.
+//!
+//! Two ways, tried in turn. The *near* one reads the last lines, and looks for other lines that
+//! name a segment by searching for its id's bytes. The *far* one, for a head that is long ago,
+//! reads every line once and keeps what may still be asked for: memory does not grow with the
+//! distance.
+
+use super::fold::REPAIR_WINDOW_BYTES;
+use super::line::{Content, EventRef, KindRef, read_line};
+use super::segment::{Draft, Segment};
+use crate::store::{Snapshot, StoreError};
+use std::collections::{HashMap, VecDeque};
+use std::ops::Range;
+use std::rc::Rc;
+
+/// How much of a log is read at a time when reading backward, in bytes; the store keeps as much in
+/// one part.
+pub const TAIL_WINDOW_BYTES: u64 = 64 * 1024;
+
+/// How many starts are looked at the near way before a head counts as far.
+const NEAR_STARTS: usize = 8;
+
+/// How far from the end the near way goes, in tail windows.
+const NEAR_WINDOWS: u64 = 4;
+
+/// The windows that reading backward works in. Tests shrink them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Windows {
+    /// See [`REPAIR_WINDOW_BYTES`].
+    pub repair_bytes: u64,
+    /// See [`TAIL_WINDOW_BYTES`]; at least 1.
+    pub tail_bytes: u64,
+}
+
+impl Default for Windows {
+    fn default() -> Self {
+        Self { repair_bytes: REPAIR_WINDOW_BYTES, tail_bytes: TAIL_WINDOW_BYTES }
+    }
+}
+
+/// The newest segment of agent `uid` that `accept` accepts, as a fold of the whole log has it.
+///
+/// # Errors
+///
+/// When the log cannot be read.
+pub fn newest_where(
+    log: &mut dyn Snapshot,
+    uid: &str,
+    windows: Windows,
+    mut accept: impl FnMut(&Segment) -> bool,
+) -> Result<Option<Segment>, StoreError> {
+    let mut suffix = Suffix::new(log, windows.tail_bytes);
+    match near(&mut suffix, uid, windows, &mut accept)? {
+        Near::Answer(segment) => Ok(segment.map(|segment| *segment)),
+        Near::TooFar => far(Suffix::new(log, windows.tail_bytes), uid, windows, &mut accept),
+    }
+}
+
+enum Near {
+    Answer(Option<Box<Segment>>),
+    TooFar,
+}
+
+fn near(
+    suffix: &mut Suffix<'_>,
+    uid: &str,
+    windows: Windows,
+    accept: &mut impl FnMut(&Segment) -> bool,
+) -> Result<Near, StoreError> {
+    let limit = suffix.size.saturating_sub(windows.tail_bytes.saturating_mul(NEAR_WINDOWS));
+    let mut starts = 0;
+    let mut next = suffix.size;
+    while let Some(range) = suffix.line_ending_at(next)? {
+        next = range.start;
+        for (index, segment_id) in starts_of(suffix.bytes(range.clone())).into_iter().rev() {
+            starts += 1;
+            if let Some(draft) = resolve_near(suffix, uid, windows, &segment_id, (range.start, index))?
+                && !draft.foreign
+                && accept(&draft.segment)
+            {
+                return Ok(Near::Answer(Some(Box::new(draft.segment))));
+            }
+        }
+        if (next < limit || starts >= NEAR_STARTS) && next > 0 {
+            return Ok(Near::TooFar);
+        }
+    }
+    Ok(Near::Answer(None))
+}
+
+fn resolve_near(
+    suffix: &mut Suffix<'_>,
+    uid: &str,
+    windows: Windows,
+    segment_id: &str,
+    place: (u64, usize),
+) -> Result<Option<Draft>, StoreError> {
+    let window = windows.repair_bytes;
+    let mut ranges = suffix.lines_naming(segment_id, place.0.saturating_sub(window))?;
+    if ranges.first().is_some_and(|first| first.start < place.0) {
+        // A line that ran ahead counts only if it repeats none in its own window.
+        ranges = suffix.lines_naming(segment_id, place.0.saturating_sub(window.saturating_mul(2)))?;
+    }
+    let lines: Vec<LineAt<'_>> =
+        ranges.into_iter().map(|range| LineAt { offset: range.start, bytes: suffix.bytes(range) }).collect();
+    Ok(resolve(&lines, uid, window, segment_id, place))
+}
+
+/// Lines of one segment id in order, with their offsets. A line may be kept for several ids.
+type KeptLines = VecDeque<(u64, Rc<[u8]>)>;
+
+fn far(
+    mut suffix: Suffix<'_>,
+    uid: &str,
+    windows: Windows,
+    accept: &mut impl FnMut(&Segment) -> bool,
+) -> Result<Option<Segment>, StoreError> {
+    let reach = windows.repair_bytes.saturating_mul(2);
+    let mut lines_of: HashMap<String, KeptLines> = HashMap::new();
+    let mut waiting: VecDeque<((u64, usize), String)> = VecDeque::new();
+    let mut next = suffix.size;
+    loop {
+        let line = suffix.line_ending_at(next)?;
+        let all_read = line.is_none();
+        if let Some(range) = line {
+            next = range.start;
+            let bytes = suffix.bytes(range);
+            let mut shared: Option<Rc<[u8]>> = None;
+            let objects = read_line(bytes).objects;
+            for (index, object) in objects.iter().enumerate().collect::<Vec<_>>().into_iter().rev() {
+                let Content::Event(event) = &object.content else { continue };
+                let lines = lines_of.entry(event.segment_id.clone().into_owned()).or_default();
+                if lines.front().is_none_or(|(offset, _)| *offset != next) {
+                    lines.push_front((next, shared.get_or_insert_with(|| Rc::from(bytes)).clone()));
+                }
+                if matches!(event.kind, KindRef::Start(_)) {
+                    waiting.push_back(((next, index), event.segment_id.clone().into_owned()));
+                }
+            }
+            suffix.forget_from(next);
+        }
+        while waiting.front().is_some_and(|((start, _), _)| all_read || next <= start.saturating_sub(reach)) {
+            let Some((place, segment_id)) = waiting.pop_front() else { break };
+            let Some(kept) = lines_of.get_mut(&segment_id) else { continue };
+            let lines: Vec<LineAt<'_>> = kept.iter().map(|(offset, bytes)| LineAt { offset: *offset, bytes }).collect();
+            let Some(draft) = resolve(&lines, uid, windows.repair_bytes, &segment_id, place) else { continue };
+            if !draft.foreign && accept(&draft.segment) {
+                return Ok(Some(draft.segment));
+            }
+            // What stands behind its start belongs to this segment and to no older one.
+            kept.retain(|(offset, bytes)| *offset < place.0 || (*offset == place.0 && starts_of(bytes).len() > 1));
+            if kept.is_empty() {
+                lines_of.remove(&segment_id);
+            }
+        }
+        if all_read {
+            return Ok(None);
+        }
+    }
+}
+
+/// A line that holds events of the segment in question.
+struct LineAt<'b> {
+    offset: u64,
+    bytes: &'b [u8],
+}
+
+/// The segment that the start at `place` (line and place on it) opens, if it opens one. `lines` are
+/// all lines with events of its id, in order: from two repair windows before `place` (one, if none
+/// of the others stands before `place`) to the end of the log or the id's next segment.
+fn resolve(lines: &[LineAt<'_>], uid: &str, window: u64, segment_id: &str, place: (u64, usize)) -> Option<Draft> {
+    let in_window = |earlier: u64, later: u64| later - earlier <= window;
+    let mut events: Vec<((u64, usize), bool, EventRef<'_>)> = Vec::new();
+    for (number, line) in lines.iter().enumerate() {
+        let repeats = |other: &LineAt<'_>| in_window(other.offset, line.offset) && other.bytes == line.bytes;
+        let ignored = lines.get(..number).unwrap_or_default().iter().any(repeats);
+        for (index, object) in read_line(line.bytes).objects.into_iter().enumerate() {
+            if let Content::Event(event) = object.content
+                && event.segment_id == segment_id
+            {
+                events.push(((line.offset, index), ignored, event));
+            }
+        }
+    }
+    let opens = |at: (u64, usize)| {
+        let shadows = |(other, _, event): &((u64, usize), bool, EventRef<'_>)| {
+            *other < at && in_window(other.0, at.0) && matches!(event.kind, KindRef::Start(_))
+        };
+        !events.iter().any(shadows)
+    };
+    if !opens(place) {
+        return None;
+    }
+    let mut draft = events.iter().find_map(|(at, _, event)| match &event.kind {
+        KindRef::Start(start) if *at == place => {
+            Some(Draft::open(start.decode(segment_id, &mut Vec::new()), place.0, uid).0)
+        }
+        _ => None,
+    })?;
+    for (at, ignored, event) in &events {
+        let ran_ahead = *at < place && in_window(at.0, place.0);
+        if *at > place && matches!(event.kind, KindRef::Start(_)) && opens(*at) {
+            break;
+        }
+        if !ignored && (ran_ahead || *at > place) {
+            draft.apply(event);
+        }
+    }
+    Some(draft)
+}
+
+/// Place on the line and segment id of each start on it.
+fn starts_of(line: &[u8]) -> Vec<(usize, String)> {
+    let objects = read_line(line).objects;
+    let starts = objects.iter().enumerate().filter_map(|(index, object)| match &object.content {
+        Content::Event(EventRef { segment_id, kind: KindRef::Start(_) }) => {
+            Some((index, segment_id.clone().into_owned()))
+        }
+        _ => None,
+    });
+    starts.collect()
+}
+
+/// The end of a log, as far as it was read.
+struct Suffix<'l> {
+    log: &'l mut dyn Snapshot,
+    size: u64,
+    /// Offset of the first byte in `bytes`.
+    base: u64,
+    bytes: Vec<u8>,
+    window: u64,
+}
+
+impl<'l> Suffix<'l> {
+    fn new(log: &'l mut dyn Snapshot, window: u64) -> Self {
+        let size = log.size();
+        Self { log, size, base: size, bytes: Vec::new(), window: window.max(1) }
+    }
+
+    /// Reads back to `offset`, and on to a multiple of the window.
+    fn reach(&mut self, offset: u64) -> Result<(), StoreError> {
+        if offset >= self.base {
+            return Ok(());
+        }
+        let base = offset - offset % self.window;
+        let mut bytes = Vec::with_capacity(self.bytes.len() + (self.base - base) as usize);
+        self.log.read_range(base..self.base, &mut bytes)?;
+        bytes.append(&mut self.bytes);
+        (self.bytes, self.base) = (bytes, base);
+        Ok(())
+    }
+
+    /// Drops what was read from `offset` on.
+    fn forget_from(&mut self, offset: u64) {
+        self.bytes.truncate(self.index(offset));
+    }
+
+    fn index(&self, offset: u64) -> usize {
+        offset.saturating_sub(self.base) as usize
+    }
+
+    /// Bytes that were read.
+    fn bytes(&self, range: Range<u64>) -> &[u8] {
+        self.bytes.get(self.index(range.start)..self.index(range.end)).unwrap_or_default()
+    }
+
+    /// The line, without its newline, that ends where the one beginning at `next` begins (or the
+    /// log ends); none before the first.
+    fn line_ending_at(&mut self, next: u64) -> Result<Option<Range<u64>>, StoreError> {
+        if next == 0 {
+            return Ok(None);
+        }
+        self.reach(next - 1)?;
+        let end = if self.bytes(next - 1..next) == b"\n" { next - 1 } else { next };
+        let mut searched = end;
+        loop {
+            if let Some(found) = memchr::memrchr(b'\n', self.bytes(self.base..searched)) {
+                return Ok(Some(self.base + found as u64 + 1..end));
+            }
+            if self.base == 0 {
+                return Ok(Some(0..end));
+            }
+            searched = self.base;
+            // A long line is read in growing steps, so that joining them stays cheap.
+            let step = (end - self.base).max(1);
+            self.reach(self.base.saturating_sub(step))?;
+        }
+    }
+
+    /// All lines beginning at `from` or later that may hold an event of that segment.
+    fn lines_naming(&mut self, segment_id: &str, from: u64) -> Result<Vec<Range<u64>>, StoreError> {
+        self.reach(from.saturating_sub(1))?;
+        // An id of plain characters can be spelled differently only by `\u` escapes.
+        let is_plain = segment_id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_');
+        let needles: &[&[u8]] = if is_plain { &[segment_id.as_bytes(), b"\\u"] } else { &[b"{"] };
+        let mut lines = Vec::new();
+        for needle in needles {
+            let mut at = from;
+            while let Some(found) = memchr::memmem::find(self.bytes(at..self.size), needle) {
+                let hit = at + found as u64;
+                let start = memchr::memrchr(b'\n', self.bytes(self.base..hit))
+                    .map_or(self.base, |newline| self.base + newline as u64 + 1);
+                let end =
+                    memchr::memchr(b'\n', self.bytes(hit..self.size)).map_or(self.size, |newline| hit + newline as u64);
+                // Without a newline before it, the line may begin before what was read.
+                if start >= from && (start > self.base || self.base == 0) {
+                    lines.push(start..end);
+                }
+                at = end;
+            }
+        }
+        lines.sort_unstable_by_key(|line| line.start);
+        lines.dedup();
+        Ok(lines)
+    }
+}

@@ -1,0 +1,160 @@
+//! Reading files out of the database.
+
+use super::{READING, has_table, sql_error};
+use crate::store::{FileInfo, PART_BYTES, Snapshot, StoreError, StoreErrorKind};
+use rusqlite::{Connection, OptionalExtension, Transaction};
+use std::ops::{Deref, Range};
+use std::path::Path;
+
+/// The most bytes that may be missing between two parts before the file counts as corrupt; it
+/// bounds what a wrong part number can make us allocate.
+const MAX_GAP_BYTES: u64 = 16 * 1024 * 1024;
+
+/// One file, read inside the transaction that it holds.
+pub(super) struct FileSnapshot<'a, C> {
+    connection: C,
+    path: &'a Path,
+    zone: String,
+    name: String,
+    size: u64,
+}
+
+impl<'a, C: Deref<Target = Connection>> FileSnapshot<'a, C> {
+    /// A view of a file as far as its parts reach; bytes that only its row claims are not there.
+    pub(super) fn of_size(connection: C, path: &'a Path, zone: &str, name: &str, size: u64) -> Self {
+        Self { connection, path, zone: zone.to_owned(), name: name.to_owned(), size }
+    }
+}
+
+impl<'a, 'c> FileSnapshot<'a, Transaction<'c>> {
+    /// A view of a file for as long as `transaction` lasts; `None` if there is no such file.
+    pub(super) fn open(
+        transaction: Transaction<'c>,
+        path: &'a Path,
+        zone: &str,
+        name: &str,
+    ) -> Result<Option<Self>, StoreError> {
+        let Some(row) = file_row(&transaction, path, READING, zone, name)? else { return Ok(None) };
+        Ok(Some(Self::of_size(transaction, path, zone, name, row.size.min(row.stored))))
+    }
+}
+
+impl<C: Deref<Target = Connection>> Snapshot for FileSnapshot<'_, C> {
+    fn size(&self) -> u64 {
+        self.size
+    }
+
+    fn read_range(&mut self, range: Range<u64>, into: &mut Vec<u8>) -> Result<(), StoreError> {
+        let range = range.start.min(self.size)..range.end.min(self.size);
+        if range.is_empty() {
+            return Ok(());
+        }
+        let failed = |error| sql_error(self.path, READING, &error);
+        let mut statement = self
+            .connection
+            .prepare_cached(
+                "SELECT partidx, data FROM db_file_data
+                 WHERE zoneid = ?1 AND name = ?2 AND partidx BETWEEN ?3 AND ?4 ORDER BY partidx",
+            )
+            .map_err(failed)?;
+        let (first, last) = (range.start / PART_BYTES, (range.end - 1) / PART_BYTES);
+        let mut rows =
+            statement.query((&self.zone, &self.name, first.cast_signed(), last.cast_signed())).map_err(failed)?;
+        let mut at = range.start;
+        while let Some(row) = rows.next().map_err(failed)? {
+            let index: i64 = row.get(0).map_err(failed)?;
+            let data = row.get_ref(1).and_then(|data| Ok(data.as_bytes_or_null()?)).map_err(failed)?;
+            let begin = index.cast_unsigned().saturating_mul(PART_BYTES);
+            let end = begin.saturating_add(data.map_or(0, <[u8]>::len).min(PART_BYTES as usize) as u64);
+            let wanted = at.max(begin)..range.end.min(end);
+            if wanted.is_empty() {
+                continue;
+            }
+            self.fill_gap(wanted.start - at, into)?;
+            let inside = (wanted.start - begin) as usize..(wanted.end - begin) as usize;
+            into.extend_from_slice(data.and_then(|data| data.get(inside)).unwrap_or_default());
+            at = wanted.end;
+        }
+        self.fill_gap(range.end - at, into)
+    }
+}
+
+impl<C> FileSnapshot<'_, C> {
+    /// Stands in for lost bytes, so that the offsets of the others stay right.
+    fn fill_gap(&self, bytes: u64, into: &mut Vec<u8>) -> Result<(), StoreError> {
+        if bytes > MAX_GAP_BYTES {
+            let detail = format!("{bytes} bytes of `{}` in zone `{}` are missing", self.name, self.zone);
+            return Err(StoreError::new(StoreErrorKind::Corrupt, Some(self.path), READING, detail));
+        }
+        into.resize(into.len() + bytes as usize, 0);
+        Ok(())
+    }
+}
+
+/// A file's row.
+pub(super) struct FileRow {
+    /// The size that the row records.
+    pub(super) size: u64,
+    /// Where the last part that is there ends.
+    stored: u64,
+}
+
+/// Reads a file's row; `None` without such a file or without our tables.
+pub(super) fn file_row(
+    connection: &Connection,
+    path: &Path,
+    doing: &'static str,
+    zone: &str,
+    name: &str,
+) -> Result<Option<FileRow>, StoreError> {
+    let failed = |error| sql_error(path, doing, &error);
+    let prepared = connection.prepare_cached(
+        "SELECT f.size, last.partidx, length(last.data)
+         FROM db_wave_file AS f LEFT JOIN db_file_data AS last
+           ON last.zoneid = f.zoneid AND last.name = f.name AND last.partidx =
+              (SELECT max(partidx) FROM db_file_data WHERE zoneid = ?1 AND name = ?2)
+         WHERE f.zoneid = ?1 AND f.name = ?2",
+    );
+    let mut statement = match prepared {
+        Err(_) if lacks_tables(connection).map_err(failed)? => return Ok(None),
+        prepared => prepared.map_err(failed)?,
+    };
+    let row = statement
+        .query_row((zone, name), |row| Ok((row.get::<_, i64>(0)?, row.get::<_, Option<i64>>(1)?, row.get(2)?)))
+        .optional()
+        .map_err(failed)?;
+    let Some((size, last_part, last_bytes)) = row else { return Ok(None) };
+    let last_bytes: Option<i64> = last_bytes;
+    let (Ok(size), Ok(last_part)) = (u64::try_from(size), last_part.map(u64::try_from).transpose()) else {
+        let detail = format!("the size or a part number of `{name}` in zone `{zone}` is negative");
+        return Err(StoreError::new(StoreErrorKind::Corrupt, Some(path), doing, detail));
+    };
+    let last_bytes = last_bytes.unwrap_or(0).cast_unsigned().min(PART_BYTES);
+    let stored = last_part.map_or(0, |part| part.saturating_mul(PART_BYTES).saturating_add(last_bytes));
+    Ok(Some(FileRow { size, stored }))
+}
+
+/// All files of a name, ordered by zone.
+pub(super) fn files_named(connection: &Connection, path: &Path, name: &str) -> Result<Vec<FileInfo>, StoreError> {
+    let failed = |error| sql_error(path, READING, &error);
+    let prepared = connection
+        .prepare_cached("SELECT zoneid, size, createdts, modts FROM db_wave_file WHERE name = ?1 ORDER BY zoneid");
+    let mut statement = match prepared {
+        Err(_) if lacks_tables(connection).map_err(failed)? => return Ok(Vec::new()),
+        prepared => prepared.map_err(failed)?,
+    };
+    let rows = statement.query_map([name], |row| {
+        Ok(FileInfo {
+            zone: row.get(0)?,
+            name: name.to_owned(),
+            size: u64::try_from(row.get::<_, i64>(1)?).unwrap_or(0),
+            created_ms: row.get(2)?,
+            modified_ms: row.get(3)?,
+        })
+    });
+    rows.and_then(Iterator::collect).map_err(failed)
+}
+
+fn lacks_tables(connection: &Connection) -> rusqlite::Result<bool> {
+    Ok(!has_table(connection, "db_wave_file")? || !has_table(connection, "db_file_data")?)
+}
