@@ -7,6 +7,8 @@ pub mod gate;
 #[cfg(feature = "host")]
 pub mod process;
 pub mod segments;
+#[cfg(feature = "host")]
+pub mod spawn;
 pub mod store;
 pub mod table;
 

@@ -1,0 +1,3 @@
+//! From a decision to a running agent.
+
+pub mod lock;
