@@ -11,6 +11,7 @@
 //! The record is one short write of a fixed length over the same bytes, so that a holder killed at any
 //! moment leaves the old record or the new one.
 
+use super::relocate_error::system_words;
 use crate::process::ProcessTable;
 use rustix::fs::FlockOperation;
 use serde::{Deserialize, Serialize};
@@ -38,7 +39,7 @@ pub enum LockError {
     #[error(transparent)]
     Held(#[from] Held),
     /// The lock cannot be had for another reason. Nothing may be copied; all else may go on.
-    #[error("cannot {doing} the agent's lock `{}`: {source}", path.display())]
+    #[error("cannot {doing} the agent's lock `{}`: {}", path.display(), system_words(source))]
     Unavailable {
         /// What was being done to it.
         doing: &'static str,
