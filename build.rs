@@ -23,6 +23,7 @@ pub mod table {
     pub use emit::emit;
     pub use load::{Loaded, load};
     pub use model::*;
+    pub use names::nearest;
     pub use render::*;
     pub use tree::Place;
     pub use words::*;

@@ -2,6 +2,8 @@
 
 #[cfg(feature = "host")]
 pub mod claude;
+#[cfg(feature = "cli")]
+pub mod cli;
 pub mod explain;
 pub mod gate;
 #[cfg(feature = "host")]

@@ -82,7 +82,7 @@ fn the_steps_say_of_every_rule_what_became_of_it_and_why() {
                 Outcome::NotReached => assert!(step.index > rule),
             }
             for condition in step.conditions() {
-                let seen_is_wanted = condition.seen_name().is_some_and(|seen| condition.wanted().any(|w| w == seen));
+                let seen_is_wanted = condition.seen_name().is_some_and(|seen| condition.wanted().contains(&seen));
                 assert_eq!(seen_is_wanted, condition.check == Check::Pass);
             }
         }

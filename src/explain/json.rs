@@ -62,7 +62,7 @@ fn condition_json(condition: &Checked) -> Value {
     let check: &'static str = condition.check.into();
     json!({
         "fact": condition.fact.name(),
-        "wanted": condition.wanted().collect::<Vec<_>>(),
+        "wanted": condition.wanted(),
         "seen": condition.seen_name(),
         "check": check,
     })

@@ -10,7 +10,7 @@ use crate::gate::decision::DecisionKind;
 use crate::gate::facts::Fact;
 use crate::gate::trace::{Check, Checked, Step};
 use crate::gate::{Evaluation, Evidence, decision_of};
-use crate::table::{Rule, State, Table};
+use crate::table::{Rule, State, Table, any_of};
 use strum::IntoEnumIterator;
 
 pub use json::{facts_json, not_asked, probes_json, steps_json, whatif_json};
@@ -87,23 +87,10 @@ fn condition_text(checked: &Checked) -> String {
     let fact = checked.fact.name();
     match (checked.check, checked.seen_name()) {
         (Check::Pass, Some(seen)) => format!("{fact} {seen}"),
-        (Check::Fail, Some(seen)) => format!("{fact} is {seen}, not {}", any_of(checked.wanted())),
+        (Check::Fail, Some(seen)) => format!("{fact} is {seen}, not {}", any_of(&checked.wanted())),
         (Check::NotApplicable, _) => format!("{fact} does not apply"),
-        _ => format!("{fact} not asked, wants {}", any_of(checked.wanted())),
+        _ => format!("{fact} not asked, wants {}", any_of(&checked.wanted())),
     }
-}
-
-/// `a`, `a or b`, `a, b or c`.
-fn any_of<S: AsRef<str>>(words: impl Iterator<Item = S>) -> String {
-    let words: Vec<S> = words.collect();
-    let mut text = String::new();
-    for (index, word) in words.iter().enumerate() {
-        if index > 0 {
-            text.push_str(if index + 1 == words.len() { " or " } else { ", " });
-        }
-        text.push_str(word.as_ref());
-    }
-    text
 }
 
 /// What kept a rule from deciding: `head-is-candidate: candidate is other, not head`.
@@ -129,8 +116,8 @@ fn changes_text<'a>(changes: impl Iterator<Item = &'a Change>) -> Vec<String> {
 }
 
 fn change_text(change: &Change, values: &[&str]) -> String {
-    let decisions = any_of(change.decisions.iter().map(|decision| decision.name()));
-    let mut text = format!("{} {} → {decisions}", change.fact.name(), any_of(values.iter()));
+    let decisions: Vec<&str> = change.decisions.iter().map(|decision| decision.name()).collect();
+    let mut text = format!("{} {} → {}", change.fact.name(), any_of(values), any_of(&decisions));
     if !change.depends_on.is_empty() {
         text.push_str(", depends on ");
         let facts: Vec<&str> = change.depends_on.iter().map(|fact| fact.name()).collect();

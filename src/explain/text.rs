@@ -41,6 +41,12 @@ impl Ink {
         self.paint("32", text)
     }
 
+    /// For what is wrong.
+    #[must_use]
+    pub fn bad(self, text: &str) -> String {
+        self.paint("1;31", text)
+    }
+
     /// For what asks for attention.
     #[must_use]
     pub fn warn(self, text: &str) -> String {
@@ -76,14 +82,18 @@ pub fn text(case: &Case<'_>, ink: Ink) -> String {
     for note in case.notes {
         labelled(&mut out, ink, "note", &ink.warn(&note.text));
     }
-    out.push('\n');
+    let mut whatif = String::new();
     if let Some(step) = nearest_miss(case.table, case.evaluation) {
-        labelled(&mut out, ink, "nearest miss", &miss_text(&step));
+        labelled(&mut whatif, ink, "nearest miss", &miss_text(&step));
     }
     let changes = would_change(case.table, case.evaluation);
     let changes = changes_text(changes.iter().filter(|change| is_for_people(change)));
     if !changes.is_empty() {
-        labelled(&mut out, ink, "would change", &changes.join(" · "));
+        labelled(&mut whatif, ink, "would change", &changes.join(" · "));
+    }
+    if !whatif.is_empty() {
+        out.push('\n');
+        out.push_str(&whatif);
     }
     out.push('\n');
     table(&mut out, case, ink);

@@ -48,7 +48,7 @@ pub enum FactSetError {
 }
 
 fn did_you_mean(name: &str, names: &[&'static str]) -> String {
-    nearest(name, names.iter().copied()).map_or_else(String::new, |near| format!(", did you mean `{near}`?"))
+    nearest(name, names.iter().copied()).map_or_else(String::new, |near| format!(" (did you mean `{near}`?)"))
 }
 
 /// What has to be the case for the fact to apply, in words.

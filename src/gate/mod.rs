@@ -14,7 +14,7 @@ mod shipped;
 pub mod trace;
 
 use crate::table;
-use decision::{DecisionKind, ResumeGate};
+pub use decision::{DecisionKind, ResumeGate};
 use strum::IntoEnumIterator;
 use table::Rule;
 

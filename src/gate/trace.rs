@@ -2,7 +2,7 @@
 
 use super::evaluate::Evaluation;
 use super::facts::Fact;
-use super::table::{Condition, FactWord, Rule, State, Table};
+use super::table::{Condition, FactWord, Rule, State, Table, value_names};
 use strum::{EnumString, IntoEnumIterator, IntoStaticStr};
 
 /// What became of one rule.
@@ -92,13 +92,9 @@ impl Checked {
     }
 
     /// Names of the values it wants, in value order.
-    pub fn wanted(&self) -> impl Iterator<Item = &'static str> + use<> {
-        let (spec, wanted) = (self.fact.spec(), self.wanted);
-        spec.values
-            .iter()
-            .enumerate()
-            .filter(move |(value, _)| wanted & spec.value_bit(*value) != 0)
-            .map(|(_, name)| *name)
+    #[must_use]
+    pub fn wanted(&self) -> Vec<&'static str> {
+        value_names(self.fact.spec(), self.wanted)
     }
 
     /// Name of the value that was seen, if the fact has one.

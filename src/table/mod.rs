@@ -41,4 +41,4 @@ pub use names::nearest;
 pub use render::{Part, parts, render};
 #[cfg(feature = "yaml")]
 pub use tree::Place;
-pub use words::{claim_text, combination_text, conditions_text};
+pub use words::{any_of, claim_text, combination_text, conditions_text, value_names};

@@ -38,13 +38,15 @@ pub fn claim_text(vocabulary: &Vocabulary, claim: &Claim) -> String {
 }
 
 /// The names of the values of a fact whose bits are among `bits`.
-pub(super) fn value_names(spec: &FactSpec, bits: u64) -> Vec<&'static str> {
+#[must_use]
+pub fn value_names(spec: &FactSpec, bits: u64) -> Vec<&'static str> {
     let named = spec.values.iter().enumerate().filter(|(i, _)| bits & spec.value_bit(*i) != 0);
     named.map(|(_, name)| *name).collect()
 }
 
 /// `a`, `a or b`, `a, b or c`.
-pub(super) fn any_of(names: &[&str]) -> String {
+#[must_use]
+pub fn any_of(names: &[&str]) -> String {
     match names {
         [] => String::new(),
         [one] => (*one).to_owned(),

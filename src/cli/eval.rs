@@ -1,0 +1,57 @@
+//! `eval`: fact sets in, decisions out, one a line.
+
+use super::error::CliError;
+use super::exit::Exit;
+use super::input::{read_text, table_or_shipped};
+use super::terminal::Terminal;
+use crate::gate::{Partial, decision_of, evaluate_partial, parse_fact_set};
+use crate::table::Table;
+use serde_json::{Value, json};
+use std::fmt::Write;
+use std::path::PathBuf;
+
+const SCHEMA: &str = "resume-gate.evaluation/1";
+
+/// Evaluate fact sets: JSON objects, one a line, to decisions, one a line.
+///
+/// Facts may be left out. A rule misses as soon as a known condition fails and hits when all are
+/// known and hold; where the first rule that is neither needs more, `needs` says what.
+#[derive(Debug, clap::Args)]
+pub(crate) struct EvalArgs {
+    /// The fact sets; `-` or nothing reads standard input.
+    file: Option<PathBuf>,
+    /// Evaluate under this table instead of the shipped one.
+    #[arg(long, value_name = "FILE")]
+    rules: Option<PathBuf>,
+}
+
+pub(super) fn run(args: &EvalArgs, terminal: &Terminal) -> Result<Exit, CliError> {
+    let table = table_or_shipped(args.rules.as_deref(), terminal)?;
+    let input = read_text(args.file.as_deref())?;
+    let mut out = String::new();
+    let mut exit = Exit::Done;
+    for (index, line) in input.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+        let document = evaluation(&table, line).unwrap_or_else(|error| {
+            exit = Exit::Usage;
+            let line = index + 1;
+            json!({ "schema": SCHEMA, "line": line, "error": format!("line {line}: {error}") })
+        });
+        let _ = writeln!(out, "{document}");
+    }
+    terminal.out(&out)?;
+    Ok(exit)
+}
+
+fn evaluation(table: &Table, line: &str) -> Result<Value, crate::gate::FactSetError> {
+    let word = parse_fact_set(line)?;
+    Ok(match evaluate_partial(table, word) {
+        Partial::Decided(index) => {
+            let rule = &table.rules[index];
+            json!({ "schema": SCHEMA, "decision": decision_of(rule).name(), "rule": rule.id, "needs": [] })
+        }
+        Partial::Needs(facts) => {
+            let needs: Vec<&str> = facts.iter().map(|fact| fact.name()).collect();
+            json!({ "schema": SCHEMA, "decision": null, "rule": null, "needs": needs })
+        }
+    })
+}

@@ -1,0 +1,165 @@
+//! One spawn decided: the chain and the login are read, the gate is asked, and a plan comes out.
+//! `decide`, `explain` and a real spawn all come through here, so that they cannot disagree.
+
+use super::chain::read_chain;
+use super::deadline::Deadline;
+use super::notes;
+use super::plan::{CopyPlan, Offered, SpawnPlan, Withheld, plan};
+use super::probes::DiskProbes;
+use super::request::{Login, SpawnRequest};
+use crate::claude::dirs::{Places, same_dir};
+use crate::claude::identity::{self, identity};
+use crate::claude::layout;
+use crate::explain::Note;
+use crate::gate::facts::{Fact, ForkRecord, HeadRecord};
+use crate::gate::{Evidence, GateInput, Gated, Head, ResumeGate, resume_gate};
+use crate::process::ProcessTable;
+use crate::segments::with_legacy_identity;
+use std::path::{Path, PathBuf};
+
+/// A decided spawn with everything that led to it.
+#[derive(Debug, Clone)]
+pub struct Decided {
+    /// The agent, as given.
+    pub agent_uid: Option<String>,
+    /// How the candidate came to be one.
+    pub offered: Offered,
+    /// What the gate was asked.
+    pub input: GateInput,
+    /// What it decided; `None` where there was nothing to decide.
+    pub gated: Option<Gated>,
+    /// What the host carries out.
+    pub plan: SpawnPlan,
+    /// What the probes saw, in the order they were asked.
+    pub evidence: Vec<Evidence>,
+    /// Remarks: what could not be read, what was withheld, what a person should see.
+    pub notes: Vec<Note>,
+    /// The store that was used.
+    pub store: Option<PathBuf>,
+}
+
+/// Decides a spawn. Reads only; nothing is copied, swept or recorded.
+#[must_use]
+pub fn decide(request: &SpawnRequest, processes: &ProcessTable) -> Decided {
+    let (chain, mut notes) = read_chain(request, request.candidate.as_deref(), Deadline::after(request.budget));
+    let deadline = Deadline::after(request.budget);
+    let (own_identity, why_unknown) = own_identity(request, deadline, &mut notes);
+    let legacy = |head: Head| with_recorded_identity(head, &request.places, deadline);
+    let mut input = GateInput {
+        provider: request.provider.clone(),
+        candidate: request.candidate.clone(),
+        head: chain.head,
+        identity: own_identity,
+        poisoned: request.poisoned.clone(),
+        config_dir: request.login.dir().map(str::to_owned),
+        cwd: request.cwd.clone(),
+        fork_source: chain.fork_source.map(legacy),
+        fork_point: chain.fork_point.map(legacy),
+    };
+    if let crate::gate::ChainHead::Headed(head) = input.head {
+        input.head = crate::gate::ChainHead::Headed(legacy(head));
+    }
+    let probes = DiskProbes::new(request.places.clone(), processes.clone(), deadline);
+    let gated = resume_gate(&input, &probes);
+    let (evidence, missed) = probes.into_evidence();
+    notes.extend(missed);
+    let copy = gated.as_ref().and_then(|gated| copy_needed(request, gated, &evidence, deadline));
+    let (plan, withheld) = plan(gated.as_ref(), &input, request.offered, copy);
+    notes.extend(withheld.map(|withheld| withheld_note(withheld, &input)));
+    let mut decided = Decided {
+        agent_uid: request.agent_uid.clone(),
+        offered: request.offered,
+        input,
+        gated,
+        plan,
+        evidence,
+        notes,
+        store: request.store.clone(),
+    };
+    let remarks = notes::about(&decided, request, why_unknown.as_deref(), deadline);
+    decided.notes.extend(remarks);
+    decided
+}
+
+/// The key of who is signed in at the spawn's login, or why it is not known.
+fn own_identity(request: &SpawnRequest, deadline: Deadline, notes: &mut Vec<Note>) -> (Option<String>, Option<String>) {
+    if let Some(key) = request.identity.as_deref().map(str::trim).filter(|key| !key.is_empty()) {
+        return (Some(key.to_owned()), None);
+    }
+    let how = match request.login {
+        Login::Default(_) => identity::Login::Defaulted,
+        Login::Named(_) | Login::Unknown => identity::Login::Named,
+    };
+    let places = request.places.clone();
+    let Some(dir) = places.usable(request.login.dir()) else {
+        return (None, Some("the spawn's config dir is not known".to_owned()));
+    };
+    match deadline.run(move || identity(&dir, how, &places)) {
+        Some(found) => match found.key {
+            Ok(key) => (Some(key), None),
+            Err(unknown) => (None, Some(unknown.to_string())),
+        },
+        None => {
+            let text = "the spawn's account file was not read within the budget, so its identity counts as unknown";
+            notes.push(Note::new("deadline-missed", text));
+            (None, Some("its account file was not read within the budget".to_owned()))
+        }
+    }
+}
+
+/// Fills in the identity of a session recorded before identities were, from its own login.
+fn with_recorded_identity(head: Head, places: &Places, deadline: Deadline) -> Head {
+    with_legacy_identity(head, |recorded| {
+        let dir = places.usable(Some(recorded))?;
+        let places = places.clone();
+        deadline.run(move || identity(&dir, identity::Login::Named, &places).key.ok()).flatten()
+    })
+}
+
+/// The copy that a decision needs; `None` too where the file already lies where the spawn looks.
+fn copy_needed(request: &SpawnRequest, gated: &Gated, evidence: &[Evidence], deadline: Deadline) -> Option<CopyPlan> {
+    let (session, complete): (&str, &str) = match &gated.decision {
+        ResumeGate::Relocate { head, .. } => (head, HeadRecord::Complete.into()),
+        ResumeGate::ForkFrom { head, .. } => (head, ForkRecord::Complete.into()),
+        _ => return None,
+    };
+    let record = |seen: &&Evidence| matches!(seen.fact, Fact::HeadRecord | Fact::ForkRecord) && seen.value == complete;
+    let from = evidence.iter().find(record)?.path.clone()?;
+    let to = destination(request, session)?;
+    let (there, here) = (from.clone(), to.clone());
+    let in_place = deadline.run(move || same_dir(&there, &here)).unwrap_or_else(|| from == to);
+    (!in_place).then_some(CopyPlan { from, to, marker: None, token: None, bytes: None })
+}
+
+/// Where the spawn's provider looks for a session.
+pub(super) fn destination(request: &SpawnRequest, session: &str) -> Option<PathBuf> {
+    let config_dir = request.places.usable(request.login.dir())?;
+    let cwd = request.places.usable(Some(&request.cwd))?;
+    layout::session_file(&config_dir, &cwd, session)
+}
+
+fn withheld_note(withheld: Withheld, input: &GateInput) -> Note {
+    let id = crate::explain::short(input.effective_candidate().unwrap_or_default());
+    match withheld {
+        Withheld::FromHistory => Note::new(
+            "from-history",
+            format!(
+                "`{id}` was offered from history, which is good for a copy and nothing else, so nothing is resumed"
+            ),
+        ),
+        Withheld::UnsafeId => Note::new(
+            "unsafe-id",
+            format!("`{id}` cannot be a session of Claude's (it is no safe file name), so nothing is resumed"),
+        ),
+    }
+}
+
+/// The login and working directory of a spawn as paths of this system.
+pub(super) fn own_folder(request: &SpawnRequest) -> Option<(PathBuf, PathBuf)> {
+    Some((request.places.usable(request.login.dir())?, request.places.usable(Some(&request.cwd))?))
+}
+
+/// Whether a session's file is where the spawn looks.
+pub(super) fn is_here(config_dir: &Path, cwd: &Path, session: &str) -> bool {
+    matches!(crate::claude::session::find(config_dir, cwd, session), crate::claude::session::Found::File(file) if file.size > 0)
+}
