@@ -10,7 +10,9 @@ pub mod facts;
 pub mod table {
     mod check;
     mod diagnostic;
+    mod draft;
     mod emit;
+    mod fields;
     mod load;
     mod model;
     mod names;
@@ -53,11 +55,8 @@ fn main() -> ExitCode {
 fn build() -> Result<(), Vec<String>> {
     let source = std::fs::read(TABLE).map_err(|error| vec![format!("cannot read {TABLE}: {error}")])?;
     let loaded = table::load(&source, &facts::VOCABULARY);
-    let Some(table) = loaded.table else {
-        let told = loaded.diagnostics.iter().filter(|diagnostic| diagnostic.code() != table::Code::NeedlessCondition);
-        return Err(told.map(|diagnostic| diagnostic.one_line(TABLE)).collect());
-    };
+    let table = loaded.table.as_ref().ok_or_else(|| loaded.build_errors(TABLE))?;
     let out = PathBuf::from(std::env::var_os("OUT_DIR").unwrap_or_default()).join("resume_gate.rs");
-    std::fs::write(&out, table::emit(&table, TABLE))
+    std::fs::write(&out, table::emit(table, TABLE))
         .map_err(|error| vec![format!("cannot write {}: {error}", out.display())])
 }

@@ -4,18 +4,18 @@
 //! match at most. A combination that it may take is blamed on nobody else.
 
 use super::diagnostic::{Clash, Masker, Problem, Shown};
+use super::draft::{Conditions, Draft, DraftClaim, DraftCondition, DraftRule, Finding, Path};
 use super::model::{Applies, Claim, ClaimKind, Condition, FactSpec, FactWord, Vocabulary};
-use super::parse::{Conditions, Draft, DraftClaim, DraftCondition, DraftRule, Finding, Path};
 use super::words::{claim_text, combination_text, value_names};
 use std::borrow::Cow;
 
 /// Every problem that shows only when rows are seen together.
-pub(super) fn check(draft: &Draft, vocabulary: &Vocabulary, line: &dyn Fn(&Path) -> u32) -> Vec<Finding> {
+pub(super) fn check(draft: &Draft, vocabulary: &Vocabulary) -> Vec<Finding> {
     let mut findings = Vec::new();
     let Some(rules_key) = &draft.rules_key else {
         return findings;
     };
-    let checker = Checker::new(draft, vocabulary, line);
+    let checker = Checker::new(draft, vocabulary);
     checker.impossible_conditions(&mut findings);
     checker.uncovered(rules_key, &mut findings);
     checker.dead_rules(&mut findings);
@@ -48,14 +48,13 @@ struct Case {
 struct Checker<'d> {
     draft: &'d Draft,
     vocabulary: &'d Vocabulary,
-    line: &'d dyn Fn(&Path) -> u32,
     /// Of each rule, the bits that make it miss.
     forbidden: Vec<u64>,
     cases: Vec<Case>,
 }
 
 impl<'d> Checker<'d> {
-    fn new(draft: &'d Draft, vocabulary: &'d Vocabulary, line: &'d dyn Fn(&Path) -> u32) -> Self {
+    fn new(draft: &'d Draft, vocabulary: &'d Vocabulary) -> Self {
         let forbidden: Vec<u64> = draft.rules.iter().map(|rule| forbidden(vocabulary, of(&rule.when))).collect();
         let case = |word: FactWord| {
             let mut matching =
@@ -68,7 +67,7 @@ impl<'d> Checker<'d> {
             Case { word, first: first.map(|(index, _)| index), open }
         };
         let cases = vocabulary.combinations().into_iter().map(case).collect();
-        Self { draft, vocabulary, line, forbidden, cases }
+        Self { draft, vocabulary, forbidden, cases }
     }
 
     /// The words among `cases`, as a message shows them; `None` if there are none.
@@ -125,8 +124,7 @@ impl<'d> Checker<'d> {
             let maskers = self.draft.rules.iter().zip(taken).filter(|(_, count)| *count > 0);
             let (masked_by, labels) = maskers
                 .map(|(masker, count)| {
-                    let masker_line = (self.line)(&masker.at);
-                    let shown = Masker { rule: masker.called.clone(), line: masker_line, count };
+                    let shown = Masker { rule: masker.called.clone(), count };
                     (shown, (masker.at.clone(), format!("takes {count} of its combinations")))
                 })
                 .unzip();
@@ -161,15 +159,13 @@ impl<'d> Checker<'d> {
             }
             let broken = self.matching(of).filter(|case| case.first == Some(index) && !case.open);
             let Some(shown) = self.shown(broken) else { continue };
-            let claim_line = (self.line)(&claim.at);
-            let says = Claim { kind: claim.kind, of: Cow::Owned(claim.of.plain()), then: claim.then, line: claim_line };
+            let says = Claim { kind: claim.kind, of: Cow::Owned(claim.of.plain()), then: claim.then, line: 0 };
             findings.push(Finding {
                 problem: Problem::BrokenClaim {
                     invariant: invariant.to_owned(),
                     rule: rule.called.clone(),
                     decision: self.vocabulary.decisions.get(then).copied().unwrap_or_default().to_owned(),
                     claim: claim_text(self.vocabulary, &says),
-                    claim_line,
                     shown,
                 },
                 path: rule.then_at.clone(),
@@ -198,7 +194,7 @@ impl<'d> Checker<'d> {
 
     fn left_out(&self, rules_key: &Path, findings: &mut Vec<Finding>) {
         let unclear = || self.draft.rules.iter().filter(|rule| !rule.when.whole || rule.then.is_none());
-        let rules: Vec<_> = unclear().map(|rule| (rule.called.clone(), (self.line)(&rule.at))).collect();
+        let rules: Vec<_> = unclear().map(|rule| rule.called.clone()).collect();
         if !rules.is_empty() {
             findings.push(Finding {
                 problem: Problem::LeftOut { rules },

@@ -77,8 +77,6 @@ pub struct Clash {
 pub struct Masker {
     /// What messages call it.
     pub rule: String,
-    /// Its line.
-    pub line: u32,
     /// How many combinations it takes.
     pub count: usize,
 }
@@ -102,7 +100,7 @@ pub enum Problem {
     /// A value is of another type than its key needs.
     WrongType { whose: String, wanted: &'static str, found: String },
     /// A key that means nothing where it stands.
-    UnknownKey { of: String, key: Misnamed },
+    UnknownKey { of: String, name: Misnamed },
     /// A key that must be there is not.
     MissingKey { of: String, key: &'static str },
     /// A key stands twice in one mapping.
@@ -139,16 +137,16 @@ pub enum Problem {
     NeverHolds { clash: Clash },
     /// Combinations that no rule decides.
     Uncovered { shown: Shown },
-    /// A rule that never decides, with the rules that come first.
+    /// A rule that never decides, with the rules that come first; the labels point at them.
     DeadRule { rule: String, masked_by: Vec<Masker> },
-    /// A rule decides against a claim.
-    BrokenClaim { invariant: String, rule: String, decision: String, claim: String, claim_line: u32, shown: Shown },
+    /// A rule decides against a claim; the label points at the claim.
+    BrokenClaim { invariant: String, rule: String, decision: String, claim: String, shown: Shown },
     /// A claim that speaks of no possible combination.
     IdleClaim { invariant: String, clash: Option<Clash> },
     /// A condition that changes nothing.
     NeedlessCondition { rule: String, fact: String },
-    /// Rules that some checks had to leave out.
-    LeftOut { rules: Vec<(String, u32)> },
+    /// Rules that some checks had to leave out; the labels point at them.
+    LeftOut { rules: Vec<String> },
     /// There is more to say than is shown.
     More { count: usize },
 }
@@ -186,7 +184,7 @@ impl Diagnostic {
     /// What is wrong, in one line.
     #[must_use]
     pub fn message(&self) -> String {
-        self.problem.message()
+        self.problem.message(&self.labels)
     }
 
     /// What to do about it, in one line, where that is not plain from the message.
@@ -209,13 +207,13 @@ impl Diagnostic {
 }
 
 impl Problem {
-    fn message(&self) -> String {
+    fn message(&self, labels: &[Label]) -> String {
         match self {
             Self::NotUtf8 => "the file is not UTF-8 text".to_owned(),
-            Self::Syntax { detail } => format!("this is not YAML: {detail}"),
+            Self::Syntax { detail } => format!("this cannot be read as YAML: {detail}"),
             Self::TooLarge { what, limit } => format!("the file has more than {limit} {what}"),
             Self::WrongType { whose, wanted, found } => format!("{whose} must be {wanted}, not {found}"),
-            Self::UnknownKey { of, key } => format!("{of} has no key {}", quoted(&key.name)),
+            Self::UnknownKey { of, name } => format!("{of} has no key {}", quoted(&name.name)),
             Self::MissingKey { of, key } => format!("{of} lacks the key `{key}`"),
             Self::DuplicateKey { key } => format!("the key {} stands here for the second time", quoted(key)),
             Self::DuplicateValue { value } => format!("{} is listed twice", quoted(value)),
@@ -243,26 +241,27 @@ impl Problem {
                 format!("{rule} never decides: no possible combination meets all of its conditions")
             }
             Self::DeadRule { rule, masked_by } => {
-                let maskers: Vec<String> = masked_by
-                    .iter()
-                    .map(|Masker { rule, line, count }| format!("{rule} (line {line}) takes {count}"))
-                    .collect();
-                format!("{rule} never decides: of its combinations, {}", maskers.join(", "))
+                let maskers = masked_by.iter().map(|Masker { rule, count }| format!("{count} go to {rule}"));
+                format!("{rule} never decides: of its combinations, {}", list(maskers, labels))
             }
-            Self::BrokenClaim { invariant, rule, decision, claim, claim_line, shown } => format!(
-                "{rule} breaks the invariant `{invariant}`: it decides {decision} for {}, and line {claim_line} says {claim}",
-                shown.text()
+            Self::BrokenClaim { invariant, rule, decision, claim, shown } => format!(
+                "{rule} breaks the invariant {}: it decides `{decision}` for {}, and the claim is {}",
+                quoted(invariant),
+                shown.text(),
+                list([format!("`{claim}`")].into_iter(), labels),
             ),
             Self::IdleClaim { invariant, clash } => {
                 let text = format!("this claim of {} speaks of no possible combination", quoted(invariant));
                 clash.as_ref().map_or(text.clone(), |clash| format!("{text}: {}", clash.text()))
             }
             Self::NeedlessCondition { rule, fact } => {
-                format!("the condition on `{fact}` changes nothing in {rule}: earlier rules take what it excludes")
+                format!("{rule} would decide the same without its condition on `{fact}`")
             }
             Self::LeftOut { rules } => {
-                let rules: Vec<String> = rules.iter().map(|(rule, line)| format!("{rule} (line {line})")).collect();
-                format!("coverage, dead rules and claims were judged only where {} cannot matter", rules.join(", "))
+                format!(
+                    "coverage, dead rules and claims leave out what could be decided by {}",
+                    list(rules.iter().cloned(), labels)
+                )
             }
             Self::More { count } => format!("{count} more problems are not shown"),
         }
@@ -271,8 +270,10 @@ impl Problem {
     fn help(&self) -> Option<String> {
         match self {
             Self::NotUtf8 => Some("save it as UTF-8".to_owned()),
-            Self::Syntax { .. } => Some("a sentence with `: ` or ` #` in it needs quotes around it".to_owned()),
-            Self::UnknownKey { key, .. } => Some(key.help("keys")),
+            Self::Syntax { detail } if detail.starts_with("mapping values") => {
+                Some("a sentence with `: ` in it needs quotes around it".to_owned())
+            }
+            Self::UnknownKey { name, .. } => Some(name.help("keys")),
             Self::UndeclaredInvariant { name } => Some(name.help("declared")),
             Self::UnknownFact { name } => Some(name.help("facts")),
             Self::UnknownValue { name, .. } => Some(name.help("values")),
@@ -296,7 +297,11 @@ impl Problem {
 
 impl Misnamed {
     fn help(&self, what: &str) -> String {
-        let known: Vec<String> = self.known.iter().map(|name| quoted(name)).collect();
+        let more = self.known.len().saturating_sub(MAX_LISTED);
+        let mut known: Vec<String> = self.known.iter().take(MAX_LISTED).map(|name| quoted(name)).collect();
+        if more > 0 {
+            known.push(format!("{more} more"));
+        }
         let list = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
         match &self.nearest {
             Some(nearest) => format!("did you mean {}? {what}: {list}", quoted(nearest)),
@@ -325,6 +330,16 @@ impl Clash {
     }
 }
 
+/// Items with the line of the label that points at each, and how many have none.
+fn list(items: impl ExactSizeIterator<Item = String>, labels: &[Label]) -> String {
+    let more = items.len().saturating_sub(labels.len());
+    let lined = items.zip(labels).map(|(item, label)| format!("{item} (line {})", label.place.line));
+    let text = lined.collect::<Vec<_>>().join(", ");
+    if more > 0 { format!("{text} and {more} more") } else { text }
+}
+
+/// How many right names a message lists.
+const MAX_LISTED: usize = 20;
 /// How much of a text from the table a message repeats, in characters.
 const MAX_QUOTED_CHARS: usize = 60;
 

@@ -1,82 +1,96 @@
 //! A checked table as Rust source: the static that evaluation runs on.
 //!
-//! The text is one item, `pub static TABLE: Table`. Where it is included, the model's names must be
-//! in scope: `use super::table::{Claim, ClaimKind, Condition, Invariant, Rule, Table};` (or wherever
-//! they are). Equal tables give equal text.
+//! The text is one item, `pub static TABLE: Table`. Where it is included, the model's types must be
+//! in scope: `use super::table::{Claim, ClaimKind, Condition, Invariant, Rule, Table};`. Equal
+//! tables give equal text.
 
 use super::model::{Claim, Condition, Invariant, Rule, Table};
-use std::fmt::Write as _;
+use std::fmt::{Arguments, Write as _};
 
-/// The source text of `table`, read from the file called `path`.
+/// The source text of `table`, which was read from the file called `path`.
 #[must_use]
 pub fn emit(table: &Table, path: &str) -> String {
-    let mut out = Text::default();
-    out.line(format_args!("// @generated from {path} by the build script. Do not edit: change the table and build."));
+    let mut out = Source::default();
+    out.line(format_args!("// @generated from {path} by the build script. To change it, change that file and build."));
     out.line(format_args!("/// The table in `{path}`, checked and compiled when this crate was built."));
-    out.line(format_args!("pub static TABLE: Table = Table {{"));
-    out.field("name", &table.name);
-    out.line(format_args!("    version: {},", table.version));
-    out.field("sha256", &table.sha256);
-    out.list("invariants", &table.invariants, |out, invariant| out.invariant(invariant));
-    out.list("rules", &table.rules, |out, rule| out.rule(rule));
-    out.line(format_args!("}};"));
-    out.0
+    out.block("pub static TABLE: Table = Table", ";", |out| {
+        out.text("name", &table.name);
+        out.line(format_args!("version: {},", table.version));
+        out.text("sha256", &table.sha256);
+        out.list("invariants", &table.invariants, Source::invariant);
+        out.list("rules", &table.rules, Source::rule);
+    });
+    out.text
 }
 
-/// The text so far.
+/// Lines of source, indented by how deep they stand.
 #[derive(Default)]
-struct Text(String);
+struct Source {
+    text: String,
+    depth: usize,
+}
 
-impl Text {
-    fn line(&mut self, line: std::fmt::Arguments<'_>) {
+impl Source {
+    fn line(&mut self, line: Arguments<'_>) {
         // Writing to a string cannot fail.
-        let _ = writeln!(self.0, "{line}");
+        let _ = writeln!(self.text, "{:1$}{line}", "", 4 * self.depth);
     }
 
-    fn field(&mut self, name: &str, text: &str) {
-        self.line(format_args!("    {name}: ::std::borrow::Cow::Borrowed({text:?}),"));
+    fn nested(&mut self, open: Arguments<'_>, close: Arguments<'_>, content: impl FnOnce(&mut Self)) {
+        self.line(open);
+        self.depth += 1;
+        content(self);
+        self.depth -= 1;
+        self.line(close);
     }
 
-    fn list<T>(&mut self, name: &str, items: &[T], mut item: impl FnMut(&mut Self, &T)) {
-        self.line(format_args!("    {name}: ::std::borrow::Cow::Borrowed(&["));
-        items.iter().for_each(|each| item(self, each));
-        self.line(format_args!("    ]),"));
+    fn block(&mut self, head: &str, end: &str, content: impl FnOnce(&mut Self)) {
+        self.nested(format_args!("{head} {{"), format_args!("}}{end}"), content);
+    }
+
+    fn text(&mut self, field: &str, text: &str) {
+        self.line(format_args!("{field}: ::std::borrow::Cow::Borrowed({text:?}),"));
+    }
+
+    fn list<T>(&mut self, field: &str, items: &[T], each: impl Fn(&mut Self, &T)) {
+        let open = format_args!("{field}: ::std::borrow::Cow::Borrowed(&[");
+        self.nested(open, format_args!("]),"), |out| items.iter().for_each(|item| each(out, item)));
     }
 
     fn invariant(&mut self, invariant: &Invariant) {
-        self.line(format_args!("    Invariant {{"));
-        self.field("id", &invariant.id);
-        self.field("states", &invariant.states);
-        self.list("claims", &invariant.claims, |out, claim| out.claim(claim));
-        self.line(format_args!("    }},"));
+        self.block("Invariant", ",", |out| {
+            out.text("id", &invariant.id);
+            out.text("states", &invariant.states);
+            out.list("claims", &invariant.claims, Self::claim);
+        });
     }
 
     fn claim(&mut self, claim: &Claim) {
-        self.line(format_args!("    Claim {{"));
-        self.line(format_args!("    kind: ClaimKind::{:?},", claim.kind));
-        self.list("of", &claim.of, |out, condition| out.condition(*condition));
-        self.line(format_args!("    then: {:#b},", claim.then));
-        self.line(format_args!("    line: {},", claim.line));
-        self.line(format_args!("    }},"));
+        self.block("Claim", ",", |out| {
+            out.line(format_args!("kind: ClaimKind::{:?},", claim.kind));
+            out.list("of", &claim.of, Self::condition);
+            out.line(format_args!("then: {:#b},", claim.then));
+            out.line(format_args!("line: {},", claim.line));
+        });
     }
 
     fn rule(&mut self, rule: &Rule) {
-        self.line(format_args!("    Rule {{"));
-        self.field("id", &rule.id);
-        self.field("invariant", &rule.invariant);
-        self.list("when", &rule.when, |out, condition| out.condition(*condition));
-        self.line(format_args!("    then: {},", rule.then));
-        self.field("what", &rule.what);
-        self.field("why", &rule.why);
-        self.field("next", &rule.next);
-        self.line(format_args!("    line: {},", rule.line));
-        self.line(format_args!("    forbidden: {:#x},", rule.forbidden));
-        self.line(format_args!("    asks: {:#x},", rule.asks));
-        self.line(format_args!("    tested: {:#x},", rule.tested));
-        self.line(format_args!("    }},"));
+        self.block("Rule", ",", |out| {
+            out.text("id", &rule.id);
+            out.text("invariant", &rule.invariant);
+            out.list("when", &rule.when, Self::condition);
+            out.line(format_args!("then: {},", rule.then));
+            out.text("what", &rule.what);
+            out.text("why", &rule.why);
+            out.text("next", &rule.next);
+            out.line(format_args!("line: {},", rule.line));
+            out.line(format_args!("forbidden: {:#x},", rule.forbidden));
+            out.line(format_args!("asks: {:#x},", rule.asks));
+            out.line(format_args!("tested: {:#x},", rule.tested));
+        });
     }
 
-    fn condition(&mut self, condition: Condition) {
-        self.line(format_args!("    Condition {{ fact: {}, wanted: {:#x} }},", condition.fact, condition.wanted));
+    fn condition(&mut self, condition: &Condition) {
+        self.line(format_args!("Condition {{ fact: {}, wanted: {:#x} }},", condition.fact, condition.wanted));
     }
 }

@@ -1,9 +1,10 @@
 //! From a file's bytes to a checked table, or to everything that is wrong with it.
 
 use super::check;
-use super::diagnostic::{Diagnostic, Label, Problem, Severity};
+use super::diagnostic::{Code, Diagnostic, Label, Problem, Severity};
+use super::draft::{Draft, DraftRule, Finding, Path};
 use super::model::{Claim, Condition, Invariant, Rule, Table, Vocabulary};
-use super::parse::{self, Draft, DraftRule, Finding};
+use super::parse;
 use super::tree::{self, Place, Unreadable};
 use sha2::{Digest as _, Sha256};
 use std::borrow::Cow;
@@ -11,6 +12,9 @@ use std::fmt::Write as _;
 
 /// How many diagnostics are given at most; each costs a walk through the source.
 const MAX_DIAGNOSTICS: usize = 100;
+
+/// How many other places each of them points at.
+const MAX_LABELS: usize = 20;
 
 /// What came of reading a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,7 +29,7 @@ pub struct Loaded {
 ///
 /// A file that is no YAML gives one diagnostic; everything else that is wrong is found in one run.
 #[must_use]
-pub fn load(source: &[u8], vocabulary: &'static Vocabulary) -> Loaded {
+pub fn load(source: &[u8], vocabulary: &Vocabulary) -> Loaded {
     let text = match text(source) {
         Ok(text) => text,
         Err(place) => return Loaded::alone(Problem::NotUtf8, place),
@@ -37,9 +41,9 @@ pub fn load(source: &[u8], vocabulary: &'static Vocabulary) -> Loaded {
             return Loaded::alone(Problem::TooLarge { what, limit }, Place::START);
         }
     };
-    let line = |path: &parse::Path| tree::locate(text, path).line;
+    let line = |path: &Path| tree::locate(text, path).line;
     let (draft, mut findings) = parse::draft(&tree, vocabulary);
-    findings.extend(check::check(&draft, vocabulary, &line));
+    findings.extend(check::check(&draft, vocabulary));
     let diagnostics = place(text, findings);
     let sound = diagnostics.iter().all(|diagnostic| diagnostic.severity() == Severity::Note);
     let table = sound.then(|| table(&draft, vocabulary, &line, sha256(source)));
@@ -47,6 +51,14 @@ pub fn load(source: &[u8], vocabulary: &'static Vocabulary) -> Loaded {
 }
 
 impl Loaded {
+    /// What a build prints when there is no table: one line for each diagnostic on the file called
+    /// `path`. Advice about a row that merely says more than it must is not for a build.
+    #[must_use]
+    pub fn build_errors(&self, path: &str) -> Vec<String> {
+        let told = self.diagnostics.iter().filter(|diagnostic| diagnostic.code() != Code::NeedlessCondition);
+        told.map(|diagnostic| diagnostic.one_line(path)).collect()
+    }
+
     fn alone(problem: Problem, place: Place) -> Self {
         Self { table: None, diagnostics: vec![Diagnostic { problem, place, labels: Vec::new() }] }
     }
@@ -57,7 +69,7 @@ fn text(source: &[u8]) -> Result<&str, Place> {
     let source = source.strip_prefix("\u{feff}".as_bytes()).unwrap_or(source);
     str::from_utf8(source).map_err(|error| {
         let good = source.get(..error.valid_up_to()).and_then(|good| str::from_utf8(good).ok()).unwrap_or_default();
-        Place::after(good, good.len())
+        Place::of(good, good.len())
     })
 }
 
@@ -72,6 +84,7 @@ fn place(text: &str, findings: Vec<Finding>) -> Vec<Diagnostic> {
             place: tree::locate(text, &path),
             labels: labels
                 .into_iter()
+                .take(MAX_LABELS)
                 .map(|(path, text_there)| Label { place: tree::locate(text, &path), text: text_there })
                 .collect(),
         })
@@ -93,7 +106,7 @@ fn sha256(source: &[u8]) -> String {
 }
 
 /// The table of a draft in which nothing is amiss.
-fn table(draft: &Draft, vocabulary: &Vocabulary, line: &dyn Fn(&parse::Path) -> u32, sha256: String) -> Table {
+fn table(draft: &Draft, vocabulary: &Vocabulary, line: &dyn Fn(&Path) -> u32, sha256: String) -> Table {
     let invariants = draft.invariants.iter().map(|invariant| Invariant {
         id: Cow::Owned(invariant.id.clone().unwrap_or_default()),
         states: Cow::Owned(invariant.states.clone()),
@@ -123,7 +136,7 @@ fn rule(draft: &DraftRule, vocabulary: &Vocabulary, line: u32) -> Rule {
         when.iter().filter_map(|c| Some(bits(vocabulary.facts.get(c.fact)?, c))).fold(0, |all, more| all | more)
     };
     Rule {
-        id: Cow::Owned(draft.id.clone()),
+        id: Cow::Owned(draft.id.clone().unwrap_or_default()),
         invariant: Cow::Owned(draft.invariant.clone()),
         then: draft.then.unwrap_or_default(),
         what: Cow::Owned(draft.what.clone()),

@@ -13,7 +13,11 @@ mod check;
 #[cfg(feature = "yaml")]
 mod diagnostic;
 #[cfg(feature = "yaml")]
+mod draft;
+#[cfg(feature = "yaml")]
 mod emit;
+#[cfg(feature = "yaml")]
+mod fields;
 #[cfg(feature = "yaml")]
 mod load;
 mod model;

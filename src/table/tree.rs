@@ -8,10 +8,13 @@ use serde::de::{DeserializeSeed, Deserializer, EnumAccess, Error, IgnoredAny, Ma
 use std::cell::Cell;
 use std::fmt;
 
-/// How large a source may be, in bytes. The shipped table has about 16,000.
-pub(super) const MAX_SOURCE_BYTES: usize = 256 * 1024;
-/// How many values a source may hold once its aliases are expanded.
-const MAX_VALUES: usize = 20_000;
+// The bounds keep a hostile file from costing more than a few seconds. The shipped table has
+// 14 KiB, 900 values and 100 brackets.
+
+/// How large a source may be, in bytes.
+const MAX_SOURCE_BYTES: usize = 128 * 1024;
+/// How many keys and values it may hold once its aliases are expanded.
+const MAX_VALUES: usize = 10_000;
 /// How many flow collections it may hold: the scanner's time grows with the square of their depth.
 const MAX_BRACKETS: usize = 4_000;
 
@@ -56,10 +59,10 @@ impl Place {
     /// The beginning of a source.
     pub const START: Self = Self { line: 1, column: 1 };
 
-    /// The place before which `chars` characters of `source` stand.
-    pub(super) fn after(source: &str, chars: usize) -> Self {
+    /// The place of byte `index` of `source`.
+    pub(super) fn of(source: &str, index: usize) -> Self {
         let mut place = Self::START;
-        for c in source.chars().take(chars) {
+        for (_, c) in source.char_indices().take_while(|(at, _)| *at < index) {
             if c == '\n' {
                 place = Self { line: place.line + 1, column: 1 };
             } else {
@@ -87,20 +90,41 @@ pub(super) fn read(source: &str) -> Result<Node, Unreadable> {
     if source.bytes().filter(|byte| matches!(byte, b'[' | b'{')).count() > MAX_BRACKETS {
         return Err(Unreadable::TooLarge { what: "opening brackets", limit: MAX_BRACKETS });
     }
+    if let Some(at) = source.find(|c| !is_allowed(c)) {
+        let detail = "control characters are not allowed".to_owned();
+        return Err(Unreadable::Syntax { detail, place: Place::of(source, at) });
+    }
     let left = Cell::new(MAX_VALUES);
     NodeSeed { left: &left }.deserialize(serde_yaml::Deserializer::from_str(source)).map_err(|error| {
         if left.get() == 0 {
-            return Unreadable::TooLarge { what: "values", limit: MAX_VALUES };
+            return Unreadable::TooLarge { what: "keys and values", limit: MAX_VALUES };
         }
-        let place = error.location().map_or(Place::START, |at| Place::after(source, at.index()));
-        Unreadable::Syntax { detail: without_places(&error.to_string()), place }
+        let detail = without_places(&error.to_string());
+        let place = match error.location() {
+            Some(at) => Place::of(source, at.index()),
+            // Of the errors without a place only this one is about a part of the file.
+            None if detail.contains("more than one document") => last_document(source),
+            None => Place::START,
+        };
+        Unreadable::Syntax { detail, place }
     })
+}
+
+/// Whether YAML allows a character at all; `libyaml` does not say where one is that it does not.
+fn is_allowed(c: char) -> bool {
+    matches!(c, '\t' | '\n' | '\r' | ' '..='~' | '\u{85}' | '\u{a0}'..='\u{fefe}' | '\u{ff00}'..='\u{fffd}' | '\u{10000}'..)
+}
+
+/// Where the last document of a source with more than one begins.
+fn last_document(source: &str) -> Place {
+    let line = (1..).zip(source.lines()).filter(|(_, line)| line.starts_with("---")).last();
+    line.map_or(Place::START, |(line, _)| Place { line, column: 1 })
 }
 
 /// Where the value or key at the end of `path` begins; the beginning if there is no such thing.
 pub(super) fn locate(source: &str, path: &[Step]) -> Place {
     match (Seek { path }).deserialize(serde_yaml::Deserializer::from_str(source)) {
-        Err(error) => error.location().map_or(Place::START, |at| Place::after(source, at.index())),
+        Err(error) => error.location().map_or(Place::START, |at| Place::of(source, at.index())),
         Ok(()) => Place::START,
     }
 }
