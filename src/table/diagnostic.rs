@@ -162,7 +162,7 @@ impl Code {
     #[must_use]
     pub fn severity(self) -> Severity {
         match self {
-            Self::NeedlessCondition | Self::LeftOut => Severity::Note,
+            Self::NeedlessCondition | Self::LeftOut | Self::More => Severity::Note,
             _ => Severity::Error,
         }
     }
@@ -172,7 +172,7 @@ impl Diagnostic {
     /// What kind of problem it is.
     #[must_use]
     pub fn code(&self) -> Code {
-        (&self.problem).into()
+        self.problem.code()
     }
 
     /// How much it weighs.
@@ -207,6 +207,12 @@ impl Diagnostic {
 }
 
 impl Problem {
+    /// Its kind.
+    #[must_use]
+    pub fn code(&self) -> Code {
+        self.into()
+    }
+
     fn message(&self, labels: &[Label]) -> String {
         match self {
             Self::NotUtf8 => "the file is not UTF-8 text".to_owned(),

@@ -44,8 +44,8 @@ pub fn load(source: &[u8], vocabulary: &Vocabulary) -> Loaded {
     let line = |path: &Path| tree::locate(text, path).line;
     let (draft, mut findings) = parse::draft(&tree, vocabulary);
     findings.extend(check::check(&draft, vocabulary));
+    let sound = findings.iter().all(|finding| finding.problem.code().severity() == Severity::Note);
     let diagnostics = place(text, findings);
-    let sound = diagnostics.iter().all(|diagnostic| diagnostic.severity() == Severity::Note);
     let table = sound.then(|| table(&draft, vocabulary, &line, sha256(source)));
     Loaded { table, diagnostics }
 }
