@@ -295,7 +295,7 @@ impl Problem {
             Self::Uncovered { .. } => Some("end with a rule that has no conditions: `when: {}`".to_owned()),
             Self::DeadRule { .. } => Some("remove it, move it up, or narrow the rules above it".to_owned()),
             Self::NeedlessCondition { .. } => Some("keep it if the row reads better with it".to_owned()),
-            Self::LeftOut { .. } => Some("mend their names and check again".to_owned()),
+            Self::LeftOut { .. } => Some("mend what is said of them and check again".to_owned()),
             _ => None,
         }
     }

@@ -3,6 +3,7 @@
 use super::kitchen::{TABLE, VOCABULARY, load_kitchen, table_with, told};
 use super::support::{assert_no_missing_or_orphan_snapshots, snapshots};
 use resume_gate::table::{Code, Diagnostic, Loaded, Part, Severity, load, parts, render};
+use std::collections::BTreeSet;
 use strum::IntoEnumIterator;
 
 const PATH: &str = "rules/kitchen.yaml";
@@ -187,6 +188,59 @@ fn a_row_that_is_not_understood_is_blamed_for_nothing_and_lets_nobody_be_blamed_
     // A rule whose decision is unknown still takes its combinations, and breaks no claim.
     let then = table_with([("then: stop\n", "then: halt\n")]);
     assert_eq!(codes_of(&then), ["unknown_decision", "left_out"]);
+}
+
+/// The errors that come from seeing rules together, by code and line.
+fn blamed(source: &str) -> BTreeSet<(Code, u32)> {
+    let together = [Code::Uncovered, Code::DeadRule, Code::BrokenClaim];
+    let diagnostics = load_kitchen(source).diagnostics.into_iter();
+    diagnostics.map(|d| (d.code(), d.place.line)).filter(|(code, _)| together.contains(code)).collect()
+}
+
+#[test]
+fn nothing_is_blamed_that_some_meaning_of_an_unknown_name_would_clear() {
+    let rules = ["when: { door: open }", "when: { pan: empty }", "when: { heat: [low, high] }", "when: {}"];
+    let meanings = [
+        "",
+        "door: open",
+        "door: shut",
+        "door: [open, shut]",
+        "heat: off",
+        "heat: low",
+        "heat: high",
+        "heat: [off, low]",
+        "heat: [off, high]",
+        "heat: [low, high]",
+        "heat: [off, low, high]",
+        "pan: empty",
+        "pan: full",
+        "pan: [empty, full]",
+    ];
+    let mut seen = BTreeSet::new();
+    for faulty in rules {
+        for other in ["{}", "{ door: open }", "{ heat: low }", "{ pan: full }"] {
+            for then in ["wait", "cook", "stop"] {
+                // Another rule is wrong in some way, and this one has a name that nobody knows.
+                let base = TABLE
+                    .replace(faulty, &format!("when: {other}"))
+                    .replace("then: wait\n    what: The heat", &format!("then: {then}\n    what: The heat"));
+                for unclear in rules.iter().filter(|rule| **rule != faulty) {
+                    let with = |condition: &str| base.replacen(unclear, &format!("when: {{ {condition} }}"), 1);
+                    // A fact that nobody knows may mean anything, an unknown value any value of its fact.
+                    for (unknown, fact) in [("pen: empty", ""), ("heat: hot", "heat"), ("pan: [full, emty]", "pan")] {
+                        let certain = blamed(&with(unknown));
+                        for meaning in meanings.iter().filter(|meaning| meaning.starts_with(fact)) {
+                            let clear = blamed(&with(meaning));
+                            let table = with(meaning);
+                            assert!(certain.is_subset(&clear), "{certain:?} but {clear:?} with {meaning}:\n{table}");
+                        }
+                        seen.extend(certain.into_iter().map(|(code, _)| code));
+                    }
+                }
+            }
+        }
+    }
+    assert_eq!(seen.len(), 3, "each kind of blame was put to the test");
 }
 
 /// Codes with the notes on whole tables last.

@@ -7,7 +7,7 @@ use resume_gate::gate::facts::VOCABULARY;
 use resume_gate::table::{
     Applies, ClaimKind, Code, FactSpec, FactWord, State, Table, Vocabulary, combination_text, emit, lay_out, load,
 };
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 const PATH: &str = "rules/resume_gate.yaml";
@@ -157,7 +157,7 @@ fn a_build_prints_every_problem_on_a_line_of_its_own() {
         errors,
         [
             "rules/kitchen.yaml:12:1: [left_out] coverage, dead rules and claims leave out what could be decided by \
-             the rule `dry-pan` (line 20), the rule `cooking` (line 27); help: mend their names and check again",
+             the rule `dry-pan` (line 20), the rule `cooking` (line 27); help: mend what is said of them and check again",
             "rules/kitchen.yaml:22:18: [unknown_value] the fact `pan` has no value `emty`; help: did you mean `empty`? \
              values: `empty`, `full`",
             "rules/kitchen.yaml:30:11: [unknown_decision] there is no decision `coock`; help: did you mean `cook`? \
@@ -170,19 +170,27 @@ fn a_build_prints_every_problem_on_a_line_of_its_own() {
     assert_eq!(load_kitchen(&noted).build_errors("t.yaml"), Vec::<String>::new());
 }
 
-/// Runs this crate's own build script, as it was built for these tests, on `table`.
+/// This crate's build script as cargo built it for this very run: the newest there is. It lies where
+/// scripts are built for the host, which may not be where this test was built.
+fn script() -> PathBuf {
+    let builds = Path::new(env!("OUT_DIR")).ancestors().nth(2).unwrap();
+    let profile = builds.parent().unwrap();
+    let host = profile.ancestors().nth(2).unwrap().join(profile.file_name().unwrap()).join("build");
+    let name = format!("build-script-build{}", std::env::consts::EXE_SUFFIX);
+    let packages =
+        [builds, &host].into_iter().filter_map(|builds| builds.read_dir().ok()).flatten().map(Result::unwrap);
+    let ours = packages.filter(|package| package.file_name().to_string_lossy().starts_with("resume-gate-"));
+    let scripts = ours.map(|package| package.path().join(&name)).filter(|script| script.exists());
+    scripts.max_by_key(|script| script.metadata().unwrap().modified().unwrap()).unwrap()
+}
+
+/// Runs the build script in `place`, where `table` is the crate's table.
 fn build_script(place: &Path, table: Option<&str>) -> Output {
-    let builds = Path::new(env!("OUT_DIR")).parent().and_then(Path::parent).unwrap();
-    let scripts = std::fs::read_dir(builds).unwrap().map(|entry| entry.unwrap().path().join("build-script-build"));
-    let script = scripts
-        .filter(|script| script.to_string_lossy().contains("/resume-gate-") && script.exists())
-        .max_by_key(|script| script.metadata().unwrap().modified().unwrap())
-        .unwrap();
     std::fs::create_dir_all(place.join("rules")).unwrap();
     if let Some(table) = table {
         std::fs::write(place.join(PATH), table).unwrap();
     }
-    Command::new(script).current_dir(place).env("OUT_DIR", place).output().unwrap()
+    Command::new(script()).current_dir(place).env("OUT_DIR", place).output().unwrap()
 }
 
 #[test]
