@@ -61,15 +61,11 @@ impl Place {
 
     /// The place of byte `index` of `source`.
     pub(super) fn of(source: &str, index: usize) -> Self {
-        let mut place = Self::START;
-        for (_, c) in source.char_indices().take_while(|(at, _)| *at < index) {
-            if c == '\n' {
-                place = Self { line: place.line + 1, column: 1 };
-            } else {
-                place.column += 1;
-            }
-        }
-        place
+        let before = source.get(..index).unwrap_or_default();
+        let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX).saturating_add(1);
+        // Searching for a character is fast in an unoptimised build script too; a loop is not.
+        let line = before.rsplit('\n').next().unwrap_or_default();
+        Self { line: number(before.matches('\n').count()), column: number(line.chars().count()) }
     }
 }
 
