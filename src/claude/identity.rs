@@ -3,6 +3,7 @@
 use super::dirs::{Places, same_dir};
 use super::json;
 use super::open::{OpenError, read_small};
+use crate::gate::{Head, is_claude};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
@@ -68,6 +69,18 @@ pub fn identity(config_dir: &Path, login: Login, places: &Places) -> Identity {
     };
     let key = read_small(&path, ACCOUNT_FILE_BYTES_MAX).map_err(Unknown::from).and_then(|text| key_in(&text));
     Identity { path: Some(path), key }
+}
+
+/// The head with the key that its own login has now, for one that was recorded before keys were.
+/// A recorded key always wins; what cannot be read stays unknown.
+#[must_use]
+pub fn with_legacy_identity(head: Head, places: &Places) -> Head {
+    if head.identity_key.is_some() || !is_claude(&head.provider) {
+        return head;
+    }
+    let config_dir = places.usable(head.config_dir.as_deref());
+    let key = config_dir.and_then(|config_dir| identity(&config_dir, Login::Named, places).key.ok());
+    Head { identity_key: key, ..head }
 }
 
 /// The key of the account that an account file names.

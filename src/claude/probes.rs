@@ -4,11 +4,11 @@
 //! deadline runs them on a thread of its own, and takes [`Compare::BySpelling`] and the values
 //! that stand for "could not be had" when it is missed.
 
+use super::busy;
 use super::complete::{self, Tail};
 use super::dirs::{Compare, Places, head_login, is_same_on_disk};
 use super::layout::is_safe_session_id;
-use super::session::{self, Found, SessionFile};
-use super::{busy, marker::Marker};
+use super::session::{self, Found, SessionFile, TemporaryCopy};
 use crate::gate::facts::{FactValue, ForkRecord, HeadBusy, HeadFile, HeadLogin, HeadRecord};
 use crate::gate::{Evidence, Head};
 use crate::process::ProcessTable;
@@ -30,10 +30,10 @@ impl Sight {
     }
 
     /// A place where nothing is, or nothing but a copy that does not count.
-    fn nothing(path: Option<PathBuf>, copy: Option<(PathBuf, u64, Marker)>) -> Self {
+    fn nothing(path: Option<PathBuf>, copy: Option<TemporaryCopy>) -> Self {
         match copy {
             None => Self { path, ..Self::default() },
-            Some((path, size, marker)) => Self {
+            Some(TemporaryCopy { path, size, marker }) => Self {
                 path: Some(path),
                 size: Some(size),
                 recorded: None,
@@ -106,8 +106,10 @@ pub fn head_busy(
     head: &Head,
     config_dir: Option<&str>,
 ) -> (HeadBusy, Evidence) {
-    let logins = [places.usable(config_dir), places.usable(head.config_dir.as_deref())];
-    match logins.iter().flatten().find_map(|login| busy::holder(login, &head.session_id, processes)) {
+    let own = places.usable(config_dir);
+    let recorded = places.usable(head.config_dir.as_deref()).filter(|recorded| Some(recorded) != own.as_ref());
+    let mut logins = own.iter().chain(&recorded);
+    match logins.find_map(|login| busy::holder(login, &head.session_id, processes)) {
         Some(holder) => Sight { path: Some(holder.entry), ..Sight::default() }.of(HeadBusy::Yes),
         None => Sight::default().of(HeadBusy::No),
     }

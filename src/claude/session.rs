@@ -17,8 +17,8 @@ pub enum Found {
     Missing {
         /// Where it should be, unless there is no such place.
         path: Option<PathBuf>,
-        /// A copy that is there and does not count, as it waits to be forked and removed.
-        copy: Option<(PathBuf, u64, Marker)>,
+        /// A copy that is there and does not count.
+        copy: Option<TemporaryCopy>,
     },
     /// Something that could not be opened as a session's file: not the same as nothing.
     Unreadable {
@@ -40,6 +40,17 @@ pub struct SessionFile {
     pub size: u64,
 }
 
+/// A session's file that was only copied in: it waits to be forked from and removed.
+#[derive(Debug)]
+pub struct TemporaryCopy {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Its size in bytes.
+    pub size: u64,
+    /// Whose it is.
+    pub marker: Marker,
+}
+
 /// Looks for a session's file under a login and a working directory. A temporary copy counts as
 /// not there, whoever owns it; the first place that holds anything else decides.
 ///
@@ -52,7 +63,7 @@ pub fn find(config_dir: &Path, cwd: &Path, session_id: &str) -> Found {
     for path in session_files(config_dir, cwd, session_id) {
         match open_regular(&path) {
             Ok(Regular { file, size }) => match temporary_copy(&path, size) {
-                Some(marker) => copy = copy.or(Some((path.clone(), size, marker))),
+                Some(marker) => copy = copy.or(Some(TemporaryCopy { path: path.clone(), size, marker })),
                 None => return Found::File(SessionFile { path, file, size }),
             },
             Err(OpenError::NotThere) => {}

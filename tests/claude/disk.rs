@@ -9,58 +9,61 @@ use std::sync::mpsc;
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// One turn, as short as a record can be.
-pub const TURN: &str = "{\"type\":\"user\",\"uuid\":\"u1\",\"message\":{\"content\":\"hello\"}}\n";
-/// A record that is no turn.
-pub const TITLE: &str = "{\"type\":\"ai-title\",\"aiTitle\":\"a user said hello\"}\n";
+/// Lays something in a file's place.
+pub(crate) type Lay = fn(&Path);
 
-pub struct Disk {
+/// One turn, as short as a record can be.
+pub(crate) const TURN: &str = "{\"type\":\"user\",\"uuid\":\"u1\",\"message\":{\"content\":\"hello\"}}\n";
+/// A record that is no turn.
+pub(crate) const TITLE: &str = "{\"type\":\"ai-title\",\"aiTitle\":\"a user said hello\"}\n";
+
+pub(crate) struct Disk {
     dir: TempDir,
-    pub places: Places,
+    pub(crate) places: Places,
 }
 
 impl Disk {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let home = dir.path().join("home");
         fs::create_dir(&home).unwrap();
         Self { dir, places: Places { home: Some(home), agentmux_home: None } }
     }
 
-    pub fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.dir.path().canonicalize().unwrap().join(name)
     }
 
-    pub fn home(&self) -> PathBuf {
+    pub(crate) fn home(&self) -> PathBuf {
         self.places.home.clone().unwrap()
     }
 
     /// A directory that exists.
-    pub fn dir(&self, name: &str) -> PathBuf {
+    pub(crate) fn dir(&self, name: &str) -> PathBuf {
         let path = self.path(name);
         fs::create_dir_all(&path).unwrap();
         path
     }
 
     /// Writes a session's file where the provider keeps it.
-    pub fn session(&self, login: &Path, cwd: &Path, id: &str, text: impl AsRef<[u8]>) -> PathBuf {
+    pub(crate) fn session(&self, login: &Path, cwd: &Path, id: &str, text: impl AsRef<[u8]>) -> PathBuf {
         let path = session_file(login, cwd, id).unwrap();
         write(&path, text);
         path
     }
 }
 
-pub fn write(path: &Path, text: impl AsRef<[u8]>) {
+pub(crate) fn write(path: &Path, text: impl AsRef<[u8]>) {
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(path, text).unwrap();
 }
 
-pub fn text(path: &Path) -> &str {
+pub(crate) fn text(path: &Path) -> &str {
     path.to_str().unwrap()
 }
 
 /// A head as its segment recorded it.
-pub fn head(id: &str, login: &Path, cwd: &Path, bytes: impl Into<Option<u64>>) -> Head {
+pub(crate) fn head(id: &str, login: &Path, cwd: &Path, bytes: impl Into<Option<u64>>) -> Head {
     Head {
         session_id: id.into(),
         config_dir: Some(text(login).into()),
@@ -71,14 +74,14 @@ pub fn head(id: &str, login: &Path, cwd: &Path, bytes: impl Into<Option<u64>>) -
 }
 
 /// The answer, or a failed test if it takes so long that something must be waiting for ever.
-pub fn promptly<T: Send + 'static>(question: impl FnOnce() -> T + Send + 'static) -> T {
+pub(crate) fn promptly<T: Send + 'static>(question: impl FnOnce() -> T + Send + 'static) -> T {
     let (sender, receiver) = mpsc::channel();
     std::thread::spawn(move || sender.send(question()));
     receiver.recv_timeout(Duration::from_secs(20)).unwrap()
 }
 
 #[cfg(unix)]
-pub fn pipe(path: &Path) {
+pub(crate) fn pipe(path: &Path) {
     use rustix::fs::{CWD, FileType, Mode, mknodat};
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     mknodat(CWD, path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();

@@ -1,6 +1,6 @@
 //! What is where the head's file should be.
 
-use crate::disk::{Disk, TURN, head, pipe, promptly, text, write};
+use crate::disk::{Disk, Lay, TURN, head, pipe, promptly, text, write};
 use resume_gate::Head;
 use resume_gate::claude::layout::session_file;
 use resume_gate::claude::marker::{MARKER_SUFFIX, Marker};
@@ -97,7 +97,7 @@ fn b36_the_same_id_in_another_project_folder_is_not_here() {
 
 #[test]
 fn b48_what_cannot_be_opened_is_not_taken_for_missing() {
-    let lay: [(&str, fn(&Path)); 7] = [
+    let lay: [(&str, Lay); 7] = [
         ("a folder", |file| fs::create_dir_all(file).unwrap()),
         ("a pipe", |file| pipe(file)),
         ("a socket", |file| {
@@ -150,7 +150,7 @@ fn a_file_or_folder_without_permission_is_unreadable() {
     let file = spawn.disk.session(&spawn.login, &spawn.cwd, "B", TURN);
     for path in [file.clone(), file.parent().unwrap().to_owned()] {
         let mode = fs::metadata(&path).unwrap().permissions();
-        fs::set_permissions(&path, fs::Permissions::from_mode(0)).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o000)).unwrap();
         assert_eq!(spawn.fact(&spawn.own_head(500)), Unreadable);
         fs::set_permissions(&path, mode).unwrap();
     }

@@ -1,8 +1,9 @@
 //! Who is signed in at a login.
 
-use crate::disk::{Disk, pipe, promptly, write};
+use crate::disk::{Disk, head, pipe, promptly, write};
+use resume_gate::Head;
 use resume_gate::claude::dirs::Places;
-use resume_gate::claude::identity::{Login, Unknown, identity, key, key_in};
+use resume_gate::claude::identity::{Login, Unknown, identity, key, key_in, with_legacy_identity};
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
@@ -144,4 +145,20 @@ fn a_file_of_many_megabytes_is_read_and_one_beyond_all_measure_is_not() {
     fs::File::create(login.join(".claude.json")).unwrap().set_len(40 << 30).unwrap();
     let key = identity(&login, Login::Named, &disk.places).key;
     assert!(matches!(key, Err(Unknown::Open(_))), "{key:?}");
+}
+
+#[test]
+fn a_head_from_before_keys_takes_the_one_of_its_own_login() {
+    let disk = Disk::new();
+    let login = disk.dir("login");
+    let old = head("B", &login, Path::new("/w"), None);
+    let key_of = |head: &Head| with_legacy_identity(head.clone(), &disk.places).identity_key;
+    assert_eq!(key_of(&old), None);
+    write(&login.join(".claude.json"), ACCOUNT);
+    assert_eq!(key_of(&old), Some(key("a1", "o1")));
+    assert_eq!(key_of(&Head { identity_key: Some("recorded".into()), ..old.clone() }), Some("recorded".into()));
+    assert_eq!(key_of(&Head { provider: "codex".into(), ..old.clone() }), None);
+    assert_eq!(key_of(&Head { config_dir: None, ..old.clone() }), None);
+    write(&disk.home().join(".claude/.claude.json"), ACCOUNT);
+    assert_eq!(key_of(&Head { config_dir: Some("~/.claude".into()), ..old }), None);
 }

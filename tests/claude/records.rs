@@ -1,6 +1,6 @@
 //! Session files where they were recorded: whole, cut, gone, or under the login's twin.
 
-use crate::disk::{Disk, TITLE, TURN, head, pipe, promptly, text, write};
+use crate::disk::{Disk, Lay, TITLE, TURN, head, pipe, promptly, text, write};
 use resume_gate::Head;
 use resume_gate::claude::complete::{Incomplete, Tail, check, whole_bytes};
 use resume_gate::claude::dirs::Places;
@@ -186,7 +186,7 @@ fn a_file_that_became_shorter_meanwhile_is_an_error_and_no_panic() {
 
 #[test]
 fn what_is_not_there_is_missing_and_what_cannot_be_opened_is_incomplete() {
-    let lay: [(&str, fn(&Path), _); 4] = [
+    let lay: [(&str, Lay, _); 4] = [
         ("nothing", |_| {}, GONE),
         ("a folder", |file| fs::create_dir_all(file).unwrap(), CUT),
         ("a pipe", |file| pipe(file), CUT),
