@@ -56,8 +56,10 @@ fn link_and_unlink(from: &Path, to: &Path) -> Result<(), PlaceError> {
 mod tests {
     use super::*;
 
+    type Place = fn(&Path, &Path) -> Result<(), PlaceError>;
+
     /// Both ways of placing have to keep the same promises.
-    const WAYS: [fn(&Path, &Path) -> Result<(), PlaceError>; 2] = [without_replacing, link_and_unlink];
+    const WAYS: [Place; 2] = [without_replacing, link_and_unlink];
 
     #[test]
     fn a_file_gets_its_name_and_loses_the_old_one() {

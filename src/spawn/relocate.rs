@@ -150,6 +150,8 @@ pub fn relocate_observed(
             RelocateError::Occupied(_) => claimed(destination),
             other => other,
         })?;
+    // The marker is on the disk before the copy has its name: not even a power cut leaves one unmarked.
+    sync_folder(folder).map_err(failed("sync", folder))?;
     observe(Step::MarkerPlaced);
     left.place(&copy, destination)?;
     observe(Step::CopyPlaced);
@@ -159,7 +161,8 @@ pub fn relocate_observed(
     Ok(Placed::Copied(PlacedCopy { from: source.path, to: destination.to_owned(), marker: marker_place, token, bytes }))
 }
 
-/// Whether there is something to copy to a place that is free. Looking first saves the copying;
+/// Whether there is something to copy, and to a place that is free; false if a live source lies there
+/// itself. Looking first saves the copying;
 /// what makes it safe is that placing never replaces.
 fn check_place(source: &SessionFile, owner: Source, destination: &Path) -> Result<bool, RelocateError> {
     match fs::symlink_metadata(destination) {

@@ -45,7 +45,7 @@ pub enum RelocateError {
     NoSpace {
         /// The destination's folder.
         folder: PathBuf,
-        /// Bytes that the copy needs, with [`FREE_SPACE_MARGIN_BYTES`].
+        /// Bytes that the copy and the room beside it need.
         needed: u64,
         /// Bytes that are free.
         free: u64,
@@ -72,6 +72,7 @@ fn claimed_by(owner: Option<&str>) -> String {
     }
 }
 
+/// Makes an error of what the system said about `doing` something to `path`.
 pub(super) fn failed(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> RelocateError {
     move |source| RelocateError::Io { doing, path: path.to_owned(), source }
 }

@@ -113,7 +113,7 @@ pub fn settle(guard: &AgentGuard, copy: &Path, token: &str, reported: Reported) 
             Cleared { path: copy.to_owned(), marker, fate: Fate::ResumedInPlace }
         }
     };
-    sync(copy.parent().unwrap_or(Path::new(".")))?;
+    sync(folder_of(copy))?;
     Ok(Settled::Cleared(cleared))
 }
 
@@ -162,12 +162,13 @@ pub fn sweep(guard: &AgentGuard, folder: &Path) -> Sweep {
     swept
 }
 
-/// Removes a copy that is as it was made, then its marker: killed in between, the marker that is left
-/// names a copy that is not there.
+/// Removes a copy that is as it was made and, when that is on the disk, its marker: stopped in between,
+/// the marker that is left names a copy that is not there.
 fn clear(copy: &Path, marker: Marker) -> Result<Cleared, SweepError> {
     let fate = match fs::symlink_metadata(copy) {
         Ok(metadata) if metadata.is_file() && metadata.len() == marker.bytes => {
             remove(copy)?;
+            sync(folder_of(copy))?;
             Fate::Removed
         }
         Ok(metadata) => {
@@ -214,6 +215,10 @@ fn remove(path: &Path) -> Result<(), SweepError> {
         }
         _ => Ok(()),
     }
+}
+
+fn folder_of(file: &Path) -> &Path {
+    file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 fn sync(folder: &Path) -> Result<(), SweepError> {

@@ -142,6 +142,18 @@ fn a_marker_without_a_copy_goes() {
 }
 
 #[test]
+fn a_copy_that_still_has_its_unfinished_name_too_goes_under_both() {
+    // Where there is no rename that never replaces, a file is linked and then unlinked.
+    let world = World::new();
+    world.write("a", B, &conversation());
+    let copy = world.relocate(U1, B).unwrap();
+    fs::hard_link(&copy.to, world.project("b").join(temporary_name(U1, &copy.token))).unwrap();
+    let swept = sweep(&lease(U1), &world.project("b"));
+    assert_eq!((swept.copies.len(), swept.temporaries.len(), swept.errors.len()), (1, 1, 0));
+    assert_eq!(World::listing(&world.project("b")).len(), 0);
+}
+
+#[test]
 fn what_is_not_exactly_ours_is_not_touched() {
     let world = World::new();
     let folder = world.project("b");
