@@ -5,7 +5,7 @@ use super::exit::Exit;
 use super::spawn_args::SpawnArgs;
 use super::terminal::Terminal;
 use crate::process::ProcessTable;
-use crate::spawn::{Decided, PlanOutcome, decide, decision_document};
+use crate::spawn::{Decided, PlanOutcome, decide, decide_and_apply, decision_document};
 
 /// Decide whether the session of a spawn may be resumed.
 ///
@@ -18,6 +18,12 @@ pub(crate) struct DecideArgs {
     /// How to print it
     #[arg(long, value_enum, default_value_t)]
     format: DecideFormat,
+    /// Carry the decision out up to the spawn: lock the agent, sweep its leftovers, copy in what is needed
+    #[arg(long)]
+    apply: bool,
+    /// The host holds the agent by a lease of its own, so no lock is taken
+    #[arg(long, requires = "apply")]
+    locked: bool,
     /// Exit 0 allow, 10 redirect, 11 refuse, 12 relocate, 13 fork, 14 fork_from
     #[arg(long)]
     exit_code: bool,
@@ -37,7 +43,14 @@ enum DecideFormat {
 
 pub(super) fn run(args: &DecideArgs, terminal: &Terminal) -> Result<Exit, CliError> {
     let request = args.spawn.request(terminal);
-    let decided = decide(&request, &ProcessTable::default());
+    let processes = ProcessTable::default();
+    // Whoever spawns records the provider with `segments start --pid`; until then the lock lives as
+    // long as this command.
+    let (decided, _guard) = if args.apply {
+        decide_and_apply(&request, &processes, args.locked)
+    } else {
+        (decide(&request, &processes), None)
+    };
     for note in &decided.notes {
         terminal.note(note);
     }

@@ -1,7 +1,7 @@
 //! A decision as the JSON object that `decide` prints and the decision log keeps.
 
 use super::decide::Decided;
-use super::plan::{CopyPlan, SpawnPlan};
+use super::plan::{CopyPlan, PlanOutcome, SpawnPlan};
 use crate::explain::{Case, facts_json, not_asked, probes_json, steps_json, whatif_json};
 use crate::gate::{Head, TABLE};
 use serde_json::{Map, Value, json};
@@ -114,6 +114,9 @@ impl Decided {
     pub fn reason(&self) -> &str {
         match &self.gated {
             Some(gated) => &gated.rule().what,
+            None if self.plan.outcome == PlanOutcome::Held => {
+                "Another process holds the agent, so nothing was decided."
+            }
             None => "No session was asked for, so there was nothing to decide.",
         }
     }

@@ -9,6 +9,7 @@
 //!            identity, probes (disk, 2) ─┴─► gate ─► plan ─► lock ─► sweep ─► relocate ─► spawn ─► settle
 //! ```
 
+mod apply;
 mod chain;
 mod deadline;
 mod decide;
@@ -24,6 +25,7 @@ mod request;
 pub mod settle;
 mod unfinished;
 
+pub use apply::decide_and_apply;
 pub use deadline::Deadline;
 pub use decide::{Decided, decide};
 pub use document::{DECISION_SCHEMA, EXPLANATION_SCHEMA, decision_document, explanation_document};

@@ -1,6 +1,7 @@
 //! From a decision to what the host carries out: what to resume, how, which file to copy first,
 //! and what to record on the new segment. Pure.
 
+use super::relocate::PlacedCopy;
 use crate::explain::short;
 use crate::gate::facts::HeadFile;
 use crate::gate::{GateInput, Gated, ResumeGate, is_claude};
@@ -46,6 +47,18 @@ pub struct CopyPlan {
     pub token: Option<String>,
     /// Size of the copy in bytes; `None` until it was made.
     pub bytes: Option<u64>,
+}
+
+impl From<PlacedCopy> for CopyPlan {
+    fn from(placed: PlacedCopy) -> Self {
+        Self {
+            from: placed.from,
+            to: placed.to,
+            marker: Some(placed.marker),
+            token: Some(placed.token),
+            bytes: Some(placed.bytes),
+        }
+    }
 }
 
 /// What to write on the new segment when it starts.
