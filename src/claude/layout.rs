@@ -5,25 +5,13 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
+pub use crate::segments::is_safe_session_id;
+
 /// A project folder's name is cut after this many UTF-16 units of the path it stands for.
 pub const PROJECT_UNITS_MAX: usize = 200;
 
 /// The longest file name that common file systems take, in bytes.
 const FILE_NAME_BYTES_MAX: usize = 255;
-
-/// The longest session id that becomes a file name, in bytes.
-const SESSION_ID_BYTES_MAX: usize = 200;
-
-/// Whether an id may become a file name and an argument. Ids are opaque, but one that is a path,
-/// looks like a flag or holds control characters never touches the disk.
-#[must_use]
-pub fn is_safe_session_id(id: &str) -> bool {
-    !id.is_empty()
-        && id.len() <= SESSION_ID_BYTES_MAX
-        && !id.starts_with('-')
-        && !matches!(id, "." | "..")
-        && !id.chars().any(|c| matches!(c, '/' | '\\' | ':') || c.is_control())
-}
 
 /// The name of the project folder for a physical path: each UTF-16 unit that is no ASCII letter
 /// or digit becomes a dash, and what is over [`PROJECT_UNITS_MAX`] is replaced by a hash.

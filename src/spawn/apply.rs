@@ -69,10 +69,10 @@ fn sweep_own(request: &SpawnRequest, guard: &AgentGuard) -> Vec<Note> {
 /// What a person should know of a sweep: copies that somebody went on in, and what went wrong.
 fn sweep_notes(swept: &Sweep) -> Vec<Note> {
     let continued = swept.copies.iter().filter_map(|cleared| match cleared.fate {
-        Fate::Continued { bytes, bytes_now } => Some(Note::new(
+        Fate::Continued { bytes, .. } => Some(Note::new(
             "copy-continued",
             format!(
-                "the copy {} was made with {bytes} bytes and has {bytes_now} now: somebody went on in it, so it stays",
+                "the copy {} is not the {bytes} bytes that were copied any more: somebody went on in it, so it stays",
                 cleared.path.display()
             ),
         )),

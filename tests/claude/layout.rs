@@ -146,8 +146,23 @@ fn b29_directories_that_share_a_folder_are_one_project() {
 #[test]
 fn b39_an_id_that_is_no_file_name_leads_nowhere() {
     let long = "x".repeat(201);
-    let unsafe_ids =
-        ["", ".", "..", "--continue", "-", "a/b", "../A", "a\\b", "C:", "a\0b", "a\nb", "a\u{85}b", "\u{7f}", &long];
+    let unsafe_ids = [
+        "",
+        "  ",
+        ".",
+        "..",
+        "--continue",
+        "-",
+        "a/b",
+        "../A",
+        "a\\b",
+        "C:",
+        "a\0b",
+        "a\nb",
+        "a\u{85}b",
+        "\u{7f}",
+        &long,
+    ];
     for id in unsafe_ids {
         assert!(!is_safe_session_id(id), "{id:?}");
         assert_eq!(session_file(Path::new("/login"), Path::new("/w"), id), None);
