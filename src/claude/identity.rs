@@ -65,7 +65,7 @@ pub fn identity(config_dir: &Path, login: Login, places: &Places) -> Identity {
         (Login::Named, Some(ambient)) if same_dir(config_dir, &ambient) => {
             return Identity { path: None, key: Err(Unknown::AmbientNamed) };
         }
-        (Login::Named, _) => config_dir.join(".claude.json"),
+        (Login::Named, _) => account_file(config_dir),
     };
     let key = read_small(&path, ACCOUNT_FILE_BYTES_MAX).map_err(Unknown::from).and_then(|text| key_in(&text));
     Identity { path: Some(path), key }
@@ -81,6 +81,12 @@ pub fn with_legacy_identity(head: Head, places: &Places) -> Head {
     let config_dir = places.usable(head.config_dir.as_deref());
     let key = config_dir.and_then(|config_dir| identity(&config_dir, Login::Named, places).key.ok());
     Head { identity_key: key, ..head }
+}
+
+/// The account file of a login that was named.
+#[must_use]
+pub fn account_file(config_dir: &Path) -> PathBuf {
+    config_dir.join(".claude.json")
 }
 
 /// The key of the account that an account file names.

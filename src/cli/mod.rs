@@ -1,6 +1,7 @@
 //! The command line: one file a command, and the only place that prints or reads the environment.
 
 mod decide;
+mod demo;
 mod error;
 mod eval;
 mod exit;
@@ -30,6 +31,7 @@ struct Cli {
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
+    Demo(demo::DemoArgs),
     Decide(decide::DecideArgs),
     Explain(explain::ExplainArgs),
     Eval(eval::EvalArgs),
@@ -80,6 +82,7 @@ pub fn main() -> ExitCode {
 
 fn run(command: &Command, terminal: &Terminal) -> Result<Exit, CliError> {
     match command {
+        Command::Demo(args) => demo::run(args, terminal),
         Command::Decide(args) => decide::run(args, terminal),
         Command::Explain(args) => explain::run(args, terminal),
         Command::Eval(args) => eval::run(args, terminal),

@@ -73,6 +73,16 @@ pub fn short(id: &str) -> String {
 /// The whole explanation, ending in a newline.
 #[must_use]
 pub fn text(case: &Case<'_>, ink: Ink) -> String {
+    let mut out = summary(case, ink);
+    out.push('\n');
+    table(&mut out, case, ink);
+    probes(&mut out, case, ink);
+    out
+}
+
+/// The explanation without the table: outcome, reason, what was nearly decided, what would change it.
+#[must_use]
+pub fn summary(case: &Case<'_>, ink: Ink) -> String {
     let mut out = String::new();
     headline(&mut out, case, ink);
     let rule = case.rule();
@@ -95,9 +105,6 @@ pub fn text(case: &Case<'_>, ink: Ink) -> String {
         out.push('\n');
         out.push_str(&whatif);
     }
-    out.push('\n');
-    table(&mut out, case, ink);
-    probes(&mut out, case, ink);
     out
 }
 
