@@ -7,6 +7,7 @@ mod eval;
 mod exit;
 mod explain;
 mod input;
+pub mod listing;
 mod rules;
 mod spawn_args;
 mod terminal;

@@ -3,6 +3,8 @@
 mod check;
 mod show;
 
+pub use show::list_markdown;
+
 use super::error::CliError;
 use super::exit::Exit;
 use super::terminal::Terminal;

@@ -54,7 +54,8 @@ fn list_text(table: &Table, terminal: &Terminal) -> String {
 }
 
 /// The table as Markdown; the README carries it.
-pub(crate) fn list_markdown(table: &Table) -> String {
+#[must_use]
+pub fn list_markdown(table: &Table) -> String {
     let mut out = "| # | rule | when | then | invariant |\n| --- | --- | --- | --- | --- |\n".to_owned();
     for (place, rule) in (1..).zip(table.rules.iter()) {
         let _ = writeln!(
