@@ -13,6 +13,7 @@ pub mod table {
     mod draft;
     mod emit;
     mod fields;
+    mod index;
     mod load;
     mod model;
     mod names;
@@ -23,6 +24,7 @@ pub mod table {
 
     pub use diagnostic::*;
     pub use emit::emit;
+    pub use index::*;
     pub use load::{Loaded, load};
     pub use model::*;
     pub use names::nearest;

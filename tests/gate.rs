@@ -7,8 +7,9 @@ mod support;
 use proptest::prelude::*;
 use resume_gate::gate::facts::*;
 use resume_gate::gate::{Answers, Evaluation, Partial, Ready, TABLE, decision_of, evaluate, evaluate_partial};
-use resume_gate::table::{FactWord, State, Verdict};
+use resume_gate::table::{FactWord, INDEXED_RULES, Index, Rule, State, Table, Verdict};
 use resume_gate::{ChainHead, GateInput, Head, Probes, ResumeGate, resume_gate};
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use strum::IntoEnumIterator;
@@ -365,4 +366,19 @@ fn evaluation_is_small_and_copied() {
     fn is_copy<T: Copy>() {}
     is_copy::<Evaluation>();
     assert!(size_of::<Evaluation>() <= 16);
+}
+
+#[test]
+fn rows_beyond_the_index_are_tried_one_by_one_with_the_same_outcome() {
+    // As many rows in front as the index covers, none of which can ever hit.
+    let never = Rule { forbidden: u64::MAX, ..TABLE.rules[0].clone() };
+    let rules: Vec<Rule> = std::iter::repeat_n(never, INDEXED_RULES).chain(TABLE.rules.iter().cloned()).collect();
+    let masks: Vec<(u64, u64)> = rules.iter().map(|rule| (rule.forbidden, rule.asks)).collect();
+    let long = Table { rules: rules.into(), index: Cow::Owned(Index::of(&masks)), ..TABLE.clone() };
+    for word in VOCABULARY.combinations() {
+        let short_way = evaluate(&TABLE, unasked(word), &mut FromWord { word, asked: Vec::new() });
+        let long_way = evaluate(&long, unasked(word), &mut FromWord { word, asked: Vec::new() });
+        assert_eq!(long_way.rule, short_way.rule + INDEXED_RULES);
+        assert_eq!(long_way.word, short_way.word);
+    }
 }

@@ -1,8 +1,8 @@
 //! The one evaluation path: a fact word goes through the rows in order, and probes are asked on
 //! the way. No allocation, no clock, no file, no environment.
 
-use super::facts::{Fact, ForkRecord, HeadBusy, HeadFile, HeadRecord};
-use super::table::{FactWord, State, Table, Verdict};
+use super::facts::{FACTS, Fact, FactValue, ForkRecord, HeadBusy, HeadFile, HeadRecord};
+use super::table::{FactSpec, FactWord, INDEXED_RULES, State, Table, Verdict};
 use strum::IntoEnumIterator;
 
 /// What evaluation gives: enough to rebuild the whole trace.
@@ -57,35 +57,57 @@ impl Answers for Ready {
 /// Evaluates a word in which every cheap fact is settled; probes that apply are "not asked".
 ///
 /// Each probe is asked at most once, one at a time in fact order, and only for a rule whose other
-/// known conditions all hold. The table is total, so whatever passes every other row is the last
-/// one's.
+/// known conditions all hold.
 #[inline]
 pub fn evaluate(table: &Table, mut word: FactWord, answers: &mut impl Answers) -> Evaluation {
+    let mut possible = table.index.possible(word.bits());
+    while possible != 0 {
+        let rule = possible.trailing_zeros() as usize;
+        let asks = table.index.asks(rule) & word.bits();
+        if asks == 0 {
+            return Evaluation { rule, word };
+        }
+        let bit = ask(&mut word, asks, answers);
+        possible &= table.index.possible_with(bit);
+    }
+    beyond_index(table, word, answers)
+}
+
+/// The rows that the index does not cover, one by one. The table is total, so whatever passes every
+/// other row is the last one's.
+#[cold]
+fn beyond_index(table: &Table, mut word: FactWord, answers: &mut impl Answers) -> Evaluation {
     let last = table.rules.len().saturating_sub(1);
-    for (rule, row) in table.rules.iter().enumerate().take(last) {
-        loop {
-            match row.verdict(word) {
-                Verdict::Misses => break,
-                Verdict::Hits => return Evaluation { rule, word },
-                Verdict::Asks(bits) => word = ask(word, bits, answers),
-            }
+    for (rule, row) in table.rules.iter().enumerate().take(last).skip(INDEXED_RULES) {
+        while let Verdict::Asks(bits) = row.verdict(word) {
+            ask(&mut word, bits, answers);
+        }
+        if row.verdict(word) == Verdict::Hits {
+            return Evaluation { rule, word };
         }
     }
     Evaluation { rule: last, word }
 }
 
-/// Asks the first of the probes whose "not asked" bits are given.
-fn ask(word: FactWord, bits: u64, answers: &mut impl Answers) -> FactWord {
-    let wants = |fact: Fact| bits & fact.spec().not_asked_bit() != 0;
-    if wants(Fact::ForkRecord) {
-        word.with(answers.fork_record())
-    } else if wants(Fact::HeadFile) {
-        word.with(answers.head_file())
-    } else if wants(Fact::HeadBusy) {
-        word.with(answers.head_busy())
+/// Asks the first of the probes whose "not asked" bits are given, and enters the answer; gives the
+/// bit it set.
+#[inline]
+fn ask(word: &mut FactWord, bits: u64, answers: &mut impl Answers) -> u32 {
+    const FORK_RECORD: FactSpec = FACTS[Fact::ForkRecord as usize];
+    const HEAD_FILE: FactSpec = FACTS[Fact::HeadFile as usize];
+    const HEAD_BUSY: FactSpec = FACTS[Fact::HeadBusy as usize];
+    const HEAD_RECORD: FactSpec = FACTS[Fact::HeadRecord as usize];
+    let (spec, value) = if bits & FORK_RECORD.not_asked_bit() != 0 {
+        (FORK_RECORD, answers.fork_record().index())
+    } else if bits & HEAD_FILE.not_asked_bit() != 0 {
+        (HEAD_FILE, answers.head_file().index())
+    } else if bits & HEAD_BUSY.not_asked_bit() != 0 {
+        (HEAD_BUSY, answers.head_busy().index())
     } else {
-        word.with(answers.head_record())
-    }
+        (HEAD_RECORD, answers.head_record().index())
+    };
+    *word = word.with_bits(&spec, spec.value_bit(value));
+    spec.shift + value as u32
 }
 
 /// What can be said of an incomplete set of facts.

@@ -1,5 +1,5 @@
 //! The table that ships: `rules/resume_gate.yaml`, checked and compiled by the build script.
 
-use super::table::{Claim, ClaimKind, Condition, Invariant, Rule, Table};
+use super::table::{Claim, ClaimKind, Condition, Index, Invariant, Rule, Table};
 
 include!(concat!(env!("OUT_DIR"), "/resume_gate.rs"));

@@ -1,7 +1,7 @@
 //! A checked table as Rust source: the static that evaluation runs on.
 //!
 //! The text is one item, `pub static TABLE: Table`. Where it is included, the model's types must be
-//! in scope: `use super::table::{Claim, ClaimKind, Condition, Invariant, Rule, Table};`. Equal
+//! in scope: `use super::table::{Claim, ClaimKind, Condition, Index, Invariant, Rule, Table};`. Equal
 //! tables give equal text.
 
 use super::model::{Claim, Condition, Invariant, Rule, Table};
@@ -19,6 +19,10 @@ pub fn emit(table: &Table, path: &str) -> String {
         out.text("sha256", &table.sha256);
         out.list("invariants", &table.invariants, Source::invariant);
         out.list("rules", &table.rules, Source::rule);
+        let masks: Vec<String> =
+            table.rules.iter().map(|rule| format!("({:#x}, {:#x})", rule.forbidden, rule.asks)).collect();
+        let masks = masks.join(", ");
+        out.line(format_args!("index: ::std::borrow::Cow::Borrowed(const {{ &Index::of(&[{masks}]) }}),"));
     });
     out.text
 }

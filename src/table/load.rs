@@ -3,6 +3,7 @@
 use super::check;
 use super::diagnostic::{Code, Diagnostic, Label, Problem, Severity};
 use super::draft::{Draft, DraftRule, Finding, Path};
+use super::index::Index;
 use super::model::{Claim, Condition, Invariant, Rule, Table, Vocabulary};
 use super::parse;
 use super::tree::{self, Place, Unreadable};
@@ -121,12 +122,15 @@ fn table(draft: &Draft, vocabulary: &Vocabulary, line: &dyn Fn(&Path) -> u32, sh
             })
             .collect(),
     });
+    let rules: Vec<Rule> = draft.rules.iter().map(|draft| rule(draft, vocabulary, line(&draft.at))).collect();
+    let masks: Vec<(u64, u64)> = rules.iter().map(|rule| (rule.forbidden, rule.asks)).collect();
     Table {
         name: Cow::Owned(draft.name.clone()),
         version: draft.version,
         sha256: Cow::Owned(sha256),
         invariants: invariants.collect(),
-        rules: draft.rules.iter().map(|draft| rule(draft, vocabulary, line(&draft.at))).collect(),
+        rules: rules.into(),
+        index: Cow::Owned(Index::of(&masks)),
     }
 }
 

@@ -18,6 +18,7 @@ mod draft;
 mod emit;
 #[cfg(feature = "yaml")]
 mod fields;
+mod index;
 #[cfg(feature = "yaml")]
 mod load;
 mod model;
@@ -34,6 +35,7 @@ mod words;
 pub use diagnostic::{Clash, Code, Diagnostic, Label, Masker, Misnamed, Problem, Severity, Shown};
 #[cfg(feature = "yaml")]
 pub use emit::emit;
+pub use index::{INDEXED_RULES, Index};
 #[cfg(feature = "yaml")]
 pub use load::{Loaded, load};
 pub use model::{

@@ -4,6 +4,7 @@
 //! [`Vocabulary`]. All facts of one case are packed into a [`FactWord`] in which exactly one bit
 //! a fact is set, so that a rule misses if and only if the word meets its `forbidden` mask.
 
+use super::index::Index;
 use std::borrow::Cow;
 
 /// The facts and decisions that a table may name, in the order that decides listings and witnesses.
@@ -339,6 +340,8 @@ pub struct Table {
     pub invariants: Cow<'static, [Invariant]>,
     /// The rows; the first hit decides.
     pub rules: Cow<'static, [Rule]>,
+    /// Which rows a word leaves possible; derived from `rules`.
+    pub index: Cow<'static, Index>,
 }
 
 impl Table {
