@@ -35,6 +35,8 @@ pub(crate) struct Environment {
     pub data_home: Option<PathBuf>,
     /// `PWD`: the working directory as the shell spells it.
     pub pwd: Option<PathBuf>,
+    /// `COLUMNS`, unless it is no number.
+    columns: Option<usize>,
     no_color: bool,
     dumb: bool,
 }
@@ -53,6 +55,7 @@ impl Environment {
             agentmux_home: path("AGENTMUX_HOME"),
             data_home: path("XDG_DATA_HOME").filter(|path| path.is_absolute()),
             pwd: path("PWD").filter(|path| path.is_absolute()),
+            columns: text("COLUMNS").and_then(|columns| columns.parse().ok()).filter(|columns| *columns > 0),
             no_color: std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty()),
             dumb: std::env::var_os("TERM").is_some_and(|value| value == "dumb"),
         }
@@ -82,6 +85,8 @@ pub(crate) struct Terminal {
     pub err_ink: Ink,
     /// Whether standard output is a terminal.
     pub is_terminal: bool,
+    /// Width of the terminal that standard output is, in columns; `None` if it is none.
+    pub columns: Option<usize>,
 }
 
 impl Terminal {
@@ -94,6 +99,7 @@ impl Terminal {
             ink: env.ink(choice, is_terminal),
             err_ink: env.ink(choice, io::stderr().is_terminal()),
             is_terminal,
+            columns: env.columns.or_else(width).filter(|_| is_terminal),
             env,
         }
     }
@@ -125,6 +131,11 @@ impl Terminal {
     pub(crate) fn note(&self, note: &Note) {
         self.say(&format!("{} {}", self.err_ink.warn("note:"), note.text));
     }
+}
+
+/// Width of the terminal, if there is one.
+fn width() -> Option<usize> {
+    terminal_size::terminal_size().map(|(width, _)| width.0.into()).filter(|columns| *columns > 0)
 }
 
 /// Milliseconds since 1970, by the system's clock.
