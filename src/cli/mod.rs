@@ -9,6 +9,7 @@ mod explain;
 mod input;
 pub mod listing;
 mod rules;
+mod segments;
 mod spawn_args;
 mod terminal;
 
@@ -38,6 +39,8 @@ enum Command {
     Eval(eval::EvalArgs),
     #[command(subcommand)]
     Rules(rules::RulesCommand),
+    #[command(subcommand)]
+    Segments(segments::SegmentsCommand),
     /// Print a completion script for a shell
     Completions {
         /// The shell
@@ -88,6 +91,7 @@ fn run(command: &Command, terminal: &Terminal) -> Result<Exit, CliError> {
         Command::Explain(args) => explain::run(args, terminal),
         Command::Eval(args) => eval::run(args, terminal),
         Command::Rules(command) => rules::run(command, terminal),
+        Command::Segments(command) => segments::run(command, terminal),
         Command::Completions { shell } => completions(*shell, terminal),
         Command::Man => man(terminal),
     }
