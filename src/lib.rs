@@ -61,6 +61,7 @@
 //! - The ambient `~/.claude`, named explicitly, has no known identity: its own account file may be
 //!   stale.
 
+pub mod audit;
 #[cfg(feature = "host")]
 pub mod claude;
 #[cfg(feature = "cli")]

@@ -9,7 +9,7 @@ use std::str::FromStr;
 use strum::VariantNames;
 
 /// What is wrong with a fact set.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum FactSetError {
     /// It is no JSON object.
     #[error("not a json object of facts: {0}")]
@@ -101,19 +101,48 @@ impl<'de> Deserialize<'de> for Pairs {
 /// or are given where another given fact excludes them.
 pub fn parse_fact_set(json: &str) -> Result<FactWord, FactSetError> {
     let pairs: Pairs = serde_json::from_str(json).map_err(|error| FactSetError::Json(error.to_string()))?;
-    let mut word = FactWord::EMPTY;
+    let mut set = FactSetBuilder::default();
     for (name, value) in pairs.0 {
-        let fact = Fact::from_str(&name).map_err(|_| FactSetError::UnknownFact { fact: name })?;
+        set.give(&name, &value)?;
+    }
+    set.finish()
+}
+
+/// Collects facts by name, in any order, into a word.
+#[derive(Debug, Clone, Copy)]
+pub struct FactSetBuilder(FactWord);
+
+impl Default for FactSetBuilder {
+    fn default() -> Self {
+        Self(FactWord::EMPTY)
+    }
+}
+
+impl FactSetBuilder {
+    /// Adds one fact.
+    ///
+    /// # Errors
+    /// If there is no such fact, it has no such value, or it was given before.
+    pub fn give(&mut self, name: &str, value: &str) -> Result<(), FactSetError> {
+        let fact = Fact::from_str(name).map_err(|_| FactSetError::UnknownFact { fact: name.to_owned() })?;
         let spec = fact.spec();
-        let Some(index) = spec.value_named(&value) else {
-            return Err(FactSetError::UnknownValue { fact, value });
+        let Some(index) = spec.value_named(value) else {
+            return Err(FactSetError::UnknownValue { fact, value: value.to_owned() });
         };
-        if word.bits() & spec.group() != 0 {
+        if self.0.bits() & spec.group() != 0 {
             return Err(FactSetError::Duplicate { fact });
         }
-        word = word.with_bits(spec, spec.value_bit(index));
+        self.0 = self.0.with_bits(spec, spec.value_bit(index));
+        Ok(())
     }
-    consistent(word)
+
+    /// The word, with everything that was not given settled as [`parse_fact_set`] says.
+    ///
+    /// # Errors
+    /// If a given fact is excluded by another one.
+    pub fn finish(self) -> Result<FactWord, FactSetError> {
+        consistent(self.0)
+    }
 }
 
 /// The word settled, unless a given fact is excluded by another one.

@@ -20,7 +20,7 @@ use table::Rule;
 
 pub use evaluate::{Answers, Evaluation, Partial, Ready, evaluate, evaluate_partial};
 pub use evidence::Evidence;
-pub use factset::{FactSetError, parse_fact_set};
+pub use factset::{FactSetBuilder, FactSetError, parse_fact_set};
 pub use input::{ChainHead, GateInput, Head, Probes, is_claude};
 pub use shipped::TABLE;
 

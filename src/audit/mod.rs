@@ -1,0 +1,21 @@
+//! What was decided, read back: the decision log, replay against another table, coverage, counts
+//! and the report. Pure: the log's bytes, the tables and the clock are handed in.
+//!
+//! ```text
+//! decide, run ── stamp ──► a line of decisions.jsonl
+//! decisions.jsonl ── entries ─► Entry (what counting needs) ──► replay · coverage · stats
+//!                          └─► Record (all of one)         ──► explanation · report
+//! ```
+
+mod coverage;
+mod entry;
+mod record;
+mod replay;
+mod scan;
+mod stats;
+
+pub use coverage::{ConditionCoverage, Coverage, RuleCoverage};
+pub use entry::{Entry, Line, Unreadable, entries};
+pub use record::{DECISIONS_FILE, Record, Stamp, decisions_zone, stamp};
+pub use replay::{Change, Example, MAX_EXAMPLES, Replay, Undetermined};
+pub use stats::{Count, Stats};

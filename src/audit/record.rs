@@ -1,0 +1,166 @@
+//! The decision record: how one is made, and all that one says.
+
+use crate::explain::{Case, Note};
+use crate::gate::facts::Fact;
+use crate::gate::{Evaluation, Evidence};
+use crate::table::Table;
+use serde_json::{Map, Value};
+use std::path::PathBuf;
+use uuid::Uuid;
+
+use super::entry::{Entry, Line, Unreadable};
+
+/// Name of the decision log in an agent's zone.
+pub const DECISIONS_FILE: &str = "decisions.jsonl";
+
+/// The zone of the decision log of the agent whose segments are in `segments_zone`.
+///
+/// ```
+/// # use resume_gate::audit::decisions_zone;
+/// assert_eq!(decisions_zone("a1"), "agent-uid:a1:decisions");
+/// ```
+#[must_use]
+pub fn decisions_zone(agent_uid: &str) -> String {
+    format!("agent-uid:{agent_uid}:decisions")
+}
+
+/// What a record says beside the decision itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stamp {
+    /// Its id; version 7, so ids sort by time.
+    pub id: Uuid,
+    /// When it was decided, in milliseconds since 1970.
+    pub at_ms: u64,
+    /// How long deciding took, in microseconds.
+    pub duration_us: u64,
+}
+
+impl Stamp {
+    /// A stamp with a new id for a decision made at `at_ms`.
+    #[must_use]
+    pub fn new(at_ms: u64, duration_us: u64) -> Self {
+        #[expect(clippy::cast_possible_truncation, reason = "less than a second in nanoseconds fits")]
+        let nanos = (at_ms % 1000) as u32 * 1_000_000;
+        let time = uuid::Timestamp::from_unix(uuid::NoContext, at_ms / 1000, nanos);
+        Self { id: Uuid::new_v7(time), at_ms, duration_us }
+    }
+}
+
+/// The record of a decision: its document as `decide` prints it, stamped, as one line without a
+/// line end.
+#[must_use]
+pub fn stamp(document: Map<String, Value>, stamp: Stamp) -> String {
+    let mut record = Map::with_capacity(document.len() + 3);
+    let mut document = document;
+    // The schema leads, as in every document of this program.
+    record.insert("schema".to_owned(), document.remove("schema").unwrap_or_else(|| SCHEMA.into()));
+    record.insert("id".to_owned(), stamp.id.to_string().into());
+    record.insert("at_ms".to_owned(), stamp.at_ms.into());
+    record.insert("duration_us".to_owned(), stamp.duration_us.into());
+    record.extend(document);
+    Value::Object(record).to_string()
+}
+
+const SCHEMA: &str = "resume-gate.decision/1";
+
+/// All that one record says. The document stays as it was written; what is asked of it is
+/// tolerant: absent, or of another type than expected, is absent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Record<'a> {
+    /// What counting needs of it.
+    pub entry: Entry<'a>,
+    /// The document.
+    pub document: Map<String, Value>,
+    /// What the probes saw, as far as this version knows the facts and values.
+    pub evidence: Vec<Evidence>,
+    /// The remarks made then.
+    pub notes: Vec<Note>,
+}
+
+impl<'a> Record<'a> {
+    /// Reads the whole record in `line`.
+    ///
+    /// # Errors
+    /// If it is no JSON object.
+    pub fn read(line: Line<'a>) -> Result<Self, Unreadable> {
+        let unreadable = |error: serde_json::Error| Unreadable { offset: line.offset, detail: error.to_string() };
+        let entry = line.entry()?;
+        let document: Map<String, Value> =
+            serde_json::from_str(&String::from_utf8_lossy(line.bytes)).map_err(unreadable)?;
+        let list = |key: &str| document.get(key).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        let evidence = list("probes").iter().filter_map(evidence).collect();
+        let notes = list("notes").iter().filter_map(note).collect();
+        Ok(Self { entry, document, evidence, notes })
+    }
+
+    /// The text at a path of keys; `None` if it is absent, empty or no text.
+    #[must_use]
+    pub fn text(&self, path: &[&str]) -> Option<&str> {
+        let (first, rest) = path.split_first()?;
+        let value = rest.iter().try_fold(self.document.get(*first)?, |value, key| value.get(key))?;
+        value.as_str().filter(|text| !text.is_empty())
+    }
+
+    /// Whether `session` is the candidate, the head, or what was to be resumed.
+    #[must_use]
+    pub fn concerns(&self, session: &str) -> bool {
+        [["candidate", "id"], ["head", "session_id"], ["decision", "head"], ["plan", "resume"]]
+            .iter()
+            .any(|path| self.text(path) == Some(session))
+    }
+
+    /// The evaluation as of then, under the table that made it; `None` if this is not that table,
+    /// it has no such rule, or this version cannot express the facts.
+    #[must_use]
+    pub fn evaluation(&self, table: &Table) -> Option<Evaluation> {
+        if self.entry.table.as_deref() != Some(&table.sha256) {
+            return None;
+        }
+        let rule = table.rule_named(self.entry.rule.as_deref()?)?;
+        Some(Evaluation { rule, word: *self.entry.facts.as_ref().ok()? })
+    }
+
+    /// What the spawn was told to do, in a few words.
+    #[must_use]
+    pub fn outcome(&self) -> String {
+        let resumed = self.text(&["plan", "resume"]).map(crate::explain::short);
+        let candidate = self.text(&["candidate", "id"]).map(crate::explain::short);
+        match (self.entry.outcome.as_deref(), resumed, candidate) {
+            (Some("resume"), Some(resumed), Some(candidate)) if resumed != candidate => {
+                format!("resume {resumed} instead of {candidate}")
+            }
+            (Some("resume"), Some(resumed), _) => format!("resume {resumed}"),
+            (Some("fork"), Some(resumed), _) => format!("fork {resumed}"),
+            (Some("fresh"), _, Some(candidate)) => format!("start fresh instead of resuming {candidate}"),
+            (Some("fresh"), ..) => "start fresh".to_owned(),
+            (Some("held"), ..) => "start nothing, another process holds the agent".to_owned(),
+            (Some(other), ..) => crate::explain::short(other),
+            (None, ..) => "no plan recorded".to_owned(),
+        }
+    }
+
+    /// The case to explain, from the parts that [`Record::evaluation`] and [`Record::outcome`] give.
+    #[must_use]
+    pub fn case<'c>(&'c self, table: &'c Table, evaluation: Evaluation, outcome: &'c str) -> Case<'c> {
+        Case { table, evaluation, outcome, evidence: &self.evidence, notes: &self.notes }
+    }
+}
+
+fn evidence(value: &Value) -> Option<Evidence> {
+    let text = |key: &str| value.get(key).and_then(Value::as_str);
+    let fact: Fact = text("fact")?.parse().ok()?;
+    let number = |key: &str| value.get(key).and_then(Value::as_u64);
+    Some(Evidence {
+        fact,
+        value: fact.spec().values.get(fact.spec().value_named(text("value")?)?)?,
+        path: text("path").map(PathBuf::from),
+        size: number("size"),
+        recorded: number("recorded"),
+        error: text("error").map(str::to_owned),
+    })
+}
+
+fn note(value: &Value) -> Option<Note> {
+    let text = |key: &str| value.get(key).and_then(Value::as_str);
+    Some(Note::new(text("code").unwrap_or_default(), text("text")?))
+}
