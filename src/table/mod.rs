@@ -7,11 +7,15 @@
 //!          YAML     names     proofs      │
 //!                                         └──► diagnostics ── render ──► text with carets
 //! ```
+//!
+//! Two tables are compared by `diff`, and `cover` says of which combinations in the fewest words.
 
 #[cfg(feature = "yaml")]
 mod check;
+mod cover;
 #[cfg(feature = "yaml")]
 mod diagnostic;
+mod diff;
 #[cfg(feature = "yaml")]
 mod draft;
 #[cfg(feature = "yaml")]
@@ -31,8 +35,10 @@ mod render;
 mod tree;
 mod words;
 
+pub use cover::{Cover, cover};
 #[cfg(feature = "yaml")]
 pub use diagnostic::{Clash, Code, Diagnostic, Label, Masker, Misnamed, Problem, Severity, Shown};
+pub use diff::{Change, Diff, Edit, Move, diff};
 #[cfg(feature = "yaml")]
 pub use emit::emit;
 pub use index::{INDEXED_RULES, Index};
