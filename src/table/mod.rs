@@ -31,6 +31,7 @@ mod names;
 mod parse;
 #[cfg(feature = "yaml")]
 mod render;
+mod schema;
 #[cfg(feature = "yaml")]
 mod tree;
 mod words;
@@ -51,6 +52,7 @@ pub use model::{
 pub use names::nearest;
 #[cfg(feature = "yaml")]
 pub use render::{Part, parts, render};
+pub use schema::json_schema;
 #[cfg(feature = "yaml")]
 pub use tree::Place;
 pub use words::{any_of, claim_text, combination_text, conditions_text, value_names};
