@@ -2,9 +2,17 @@
 //! read back.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::allow_attributes, reason = "tests")]
 
-use resume_gate::gate::facts::VOCABULARY;
-use resume_gate::table::{Code, json_schema, load};
+mod support;
+
+use resume_gate::gate::facts::{Fact, VOCABULARY};
+use resume_gate::gate::{TABLE, decision_of};
+use resume_gate::table::{
+    Code, DmnVersion, FactWord, NOT_APPLICABLE, Table, csv, dmn, dot, json_schema, load, mermaid,
+};
 use serde_json::{Value, json};
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use strum::IntoEnumIterator;
 
 const SHIPPED: &str = include_str!("../rules/resume_gate.yaml");
 
@@ -148,4 +156,151 @@ fn the_schema_describes_every_fact_and_is_a_schema_itself() {
         assert!(described["description"].as_str().unwrap().len() > spec.means.len(), "{}", spec.name);
         assert_eq!(described["oneOf"][0]["enum"], json!(spec.values));
     }
+}
+
+/// Every combination by name, with `na` where a fact does not apply, and what the table decides.
+fn decided(na: &'static str) -> Vec<(Vec<&'static str>, String, &'static str)> {
+    let names = |word| Fact::iter().map(|fact| FactWord::value_name(word, fact).unwrap_or(na)).collect();
+    let decided = |word| {
+        let rule = &TABLE.rules[TABLE.first_hit(word)];
+        (names(word), rule.id.to_string(), decision_of(rule).name())
+    };
+    VOCABULARY.combinations().into_iter().map(decided).collect()
+}
+
+/// Records and cells of CSV, by its definition.
+fn read_csv(text: &str) -> Vec<Vec<String>> {
+    let (mut records, mut record, mut cell, mut quoted) = (Vec::new(), Vec::new(), String::new(), false);
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        match (quoted, c) {
+            (true, '"') if chars.peek() == Some(&'"') => cell.push(chars.next().unwrap()),
+            (_, '"') => quoted = !quoted,
+            (false, ',') => record.push(std::mem::take(&mut cell)),
+            (false, '\r') => {
+                assert_eq!(chars.next(), Some('\n'));
+                record.push(std::mem::take(&mut cell));
+                records.push(std::mem::take(&mut record));
+            }
+            (_, c) => cell.push(c),
+        }
+    }
+    assert!(!quoted && cell.is_empty() && record.is_empty());
+    records
+}
+
+#[test]
+fn the_csv_read_from_top_to_bottom_decides_as_the_table_does() {
+    let records = read_csv(&csv(&TABLE, &VOCABULARY));
+    let (head, rows) = records.split_first().unwrap();
+    assert_eq!(rows.len(), TABLE.rules.len());
+    assert!(rows.iter().all(|row| row.len() == head.len()));
+    let column = |name: &str| head.iter().position(|cell| cell == name).unwrap();
+    let facts = column("spawn_provider")..column("decision");
+    assert_eq!(head[facts.clone()], Fact::iter().map(Fact::name).collect::<Vec<_>>());
+    for (values, rule, decision) in decided("") {
+        let hit = rows.iter().find(|row| {
+            row[facts.clone()]
+                .iter()
+                .zip(&values)
+                .all(|(cell, value)| cell.is_empty() || cell.split('|').any(|v| v == *value))
+        });
+        assert_eq!((&hit.unwrap()[column("rule")], hit.unwrap()[column("decision")].as_str()), (&rule, decision));
+    }
+    for (row, rule) in rows.iter().zip(TABLE.rules.iter()) {
+        assert_eq!((&row[column("what")], &row[column("next")]), (&rule.what.to_string(), &rule.next.to_string()));
+    }
+}
+
+fn children<'a, 'i>(node: roxmltree::Node<'a, 'i>, name: &'static str) -> Vec<roxmltree::Node<'a, 'i>> {
+    node.children().filter(|child| child.tag_name().name() == name).collect()
+}
+
+fn text_of(node: roxmltree::Node<'_, '_>) -> String {
+    children(node, "text")[0].text().unwrap().to_owned()
+}
+
+/// Whether a unary test of quoted strings, or `-`, holds.
+fn holds(test: &str, value: &str) -> bool {
+    test == "-" || test.split(',').any(|wanted| wanted == format!("\"{value}\""))
+}
+
+#[test]
+fn the_dmn_decision_table_decides_as_the_table_does() {
+    for (version, date) in [(DmnVersion::V1_5, "20230324"), (DmnVersion::V1_3, "20191111")] {
+        let xml = dmn(&TABLE, &VOCABULARY, version);
+        let document = roxmltree::Document::parse(&xml).unwrap();
+        let model = format!("https://www.omg.org/spec/DMN/{date}/MODEL/");
+        assert_eq!(document.root_element().tag_name().namespace(), Some(model.as_str()));
+        let decision = children(document.root_element(), "decision")[0];
+        let table = children(decision, "decisionTable")[0];
+        assert_eq!(table.attribute("hitPolicy"), Some("FIRST"));
+        let inputs = children(table, "input");
+        let names: Vec<String> = inputs.iter().map(|i| text_of(children(*i, "inputExpression")[0])).collect();
+        assert_eq!(names, Fact::iter().map(Fact::name).collect::<Vec<_>>());
+        for (values, rule, decision) in decided(NOT_APPLICABLE) {
+            for (input, value) in inputs.iter().zip(&values) {
+                assert!(holds(&text_of(children(*input, "inputValues")[0]), value), "{value} is an allowed input");
+            }
+            let hit = children(table, "rule").into_iter().find(|row| {
+                children(*row, "inputEntry")
+                    .into_iter()
+                    .zip(&values)
+                    .all(|(entry, value)| holds(&text_of(entry), value))
+            });
+            let outputs: Vec<String> = children(hit.unwrap(), "outputEntry").into_iter().map(text_of).collect();
+            assert_eq!(outputs, [format!("\"{decision}\""), format!("\"{rule}\"")]);
+        }
+    }
+}
+
+#[test]
+fn every_id_in_the_dmn_is_there_once_and_every_reference_has_its_target() {
+    let xml = dmn(&TABLE, &VOCABULARY, DmnVersion::V1_5);
+    let document = roxmltree::Document::parse(&xml).unwrap();
+    let ids: Vec<&str> = document.descendants().filter_map(|node| node.attribute("id")).collect();
+    assert_eq!(ids.iter().collect::<BTreeSet<_>>().len(), ids.len());
+    assert!(ids.iter().all(|id| id.starts_with(|c: char| c.is_ascii_alphabetic())));
+    let references: Vec<&str> = document
+        .descendants()
+        .flat_map(|node| [node.attribute("dmnElementRef"), node.attribute("href").map(|href| &href[1..])])
+        .flatten()
+        .collect();
+    assert_eq!(references.len(), 1 + 3 * VOCABULARY.facts.len());
+    assert!(references.iter().all(|reference| ids.contains(reference)));
+}
+
+/// A table whose texts are as awkward as the formats make possible.
+fn awkward() -> Table {
+    let mut table = TABLE.clone();
+    table.name = Cow::Borrowed("a \"b\" <c> & \\d");
+    for rule in table.rules.to_mut() {
+        rule.what = Cow::Borrowed("\"quoted\", <b>&amp;</b> \\ ]]> \u{1} #quot; `x` \u{2028}");
+    }
+    table
+}
+
+#[test]
+fn awkward_text_comes_back_as_it_was() {
+    let table = awkward();
+    let records = read_csv(&csv(&table, &VOCABULARY));
+    assert!(records[1].contains(&table.rules[0].what.to_string()));
+    let xml = dmn(&table, &VOCABULARY, DmnVersion::V1_5);
+    let document = roxmltree::Document::parse(&xml).unwrap();
+    assert_eq!(document.root_element().attribute("name"), Some(table.name.as_ref()));
+    let description = document.descendants().filter(|node| node.tag_name().name() == "description").last().unwrap();
+    assert_eq!(description.text(), Some(table.rules[0].what.replace('\u{1}', "\u{fffd}").as_str()));
+    assert!(dot(&table, &VOCABULARY).starts_with("digraph \"a \\\"b\\\" <c> & \\\\d\" {\n"));
+}
+
+#[test]
+fn the_graphs_and_exports_read_as_approved() {
+    let mut settings = support::snapshots("formats");
+    settings.set_description("the shipped table in another form");
+    settings.bind(|| {
+        insta::assert_snapshot!("mermaid", mermaid(&TABLE, &VOCABULARY));
+        insta::assert_snapshot!("dot", dot(&TABLE, &VOCABULARY));
+        insta::assert_snapshot!("csv", csv(&TABLE, &VOCABULARY));
+        insta::assert_snapshot!("schema", serde_json::to_string_pretty(&json_schema(&VOCABULARY)).unwrap());
+    });
 }

@@ -20,9 +20,11 @@ mod diff;
 mod draft;
 #[cfg(feature = "yaml")]
 mod emit;
+mod export;
 #[cfg(feature = "yaml")]
 mod fields;
 mod index;
+mod graph;
 #[cfg(feature = "yaml")]
 mod load;
 mod model;
@@ -43,6 +45,8 @@ pub use diff::{Change, Diff, Edit, Move, diff};
 #[cfg(feature = "yaml")]
 pub use emit::emit;
 pub use index::{INDEXED_RULES, Index};
+pub use export::{DmnVersion, NOT_APPLICABLE, csv, dmn};
+pub use graph::{dot, mermaid};
 #[cfg(feature = "yaml")]
 pub use load::{Loaded, load};
 pub use model::{
