@@ -4,7 +4,7 @@
 
 mod support;
 
-use resume_gate::audit::{Coverage, Entry, Line, Record, Replay, Stamp, Stats, decisions_zone, entries, stamp};
+use resume_gate::audit::{Coverage, Entry, Line, Record, Replay, Stamp, Stats, entries, stamp};
 use resume_gate::gate::facts::{Fact, VOCABULARY};
 use resume_gate::gate::{FactSetError, TABLE, decision_of};
 use resume_gate::table::{FactWord, State, Table};
@@ -104,7 +104,6 @@ fn a_record_is_the_decision_with_id_time_and_duration_and_reads_back_whole() {
         assert!(record.concerns(session));
     }
     assert!(!record.concerns("C"));
-    assert_eq!(decisions_zone("agent-1"), "agent-uid:agent-1:decisions");
 }
 
 #[test]

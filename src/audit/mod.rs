@@ -16,6 +16,6 @@ mod stats;
 
 pub use coverage::{ConditionCoverage, Coverage, RuleCoverage};
 pub use entry::{Entry, Line, Unreadable, entries};
-pub use record::{DECISIONS_FILE, Record, Stamp, decisions_zone, stamp};
+pub use record::{Record, Stamp, stamp};
 pub use replay::{Change, Example, MAX_EXAMPLES, Replay, Undetermined};
 pub use stats::{Count, Stats};

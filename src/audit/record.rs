@@ -1,6 +1,6 @@
 //! The decision record: how one is made, and all that one says.
 
-use crate::explain::{Case, Note};
+use crate::explain::{Case, Note, short};
 use crate::gate::facts::Fact;
 use crate::gate::{Evaluation, Evidence};
 use crate::table::Table;
@@ -9,20 +9,6 @@ use std::path::PathBuf;
 use uuid::Uuid;
 
 use super::entry::{Entry, Line, Unreadable};
-
-/// Name of the decision log in an agent's zone.
-pub const DECISIONS_FILE: &str = "decisions.jsonl";
-
-/// The zone of the decision log of the agent whose segments are in `segments_zone`.
-///
-/// ```
-/// # use resume_gate::audit::decisions_zone;
-/// assert_eq!(decisions_zone("a1"), "agent-uid:a1:decisions");
-/// ```
-#[must_use]
-pub fn decisions_zone(agent_uid: &str) -> String {
-    format!("agent-uid:{agent_uid}:decisions")
-}
 
 /// What a record says beside the decision itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -120,22 +106,24 @@ impl<'a> Record<'a> {
         Some(Evaluation { rule, word: *self.entry.facts.as_ref().ok()? })
     }
 
-    /// What the spawn was told to do, in a few words.
+    /// What the spawn was told to do, in a few words: those of the plan, from what it recorded.
     #[must_use]
     pub fn outcome(&self) -> String {
-        let resumed = self.text(&["plan", "resume"]).map(crate::explain::short);
-        let candidate = self.text(&["candidate", "id"]).map(crate::explain::short);
-        match (self.entry.outcome.as_deref(), resumed, candidate) {
-            (Some("resume"), Some(resumed), Some(candidate)) if resumed != candidate => {
-                format!("resume {resumed} instead of {candidate}")
-            }
-            (Some("resume"), Some(resumed), _) => format!("resume {resumed}"),
-            (Some("fork"), Some(resumed), _) => format!("fork {resumed}"),
-            (Some("fresh"), _, Some(candidate)) => format!("start fresh instead of resuming {candidate}"),
-            (Some("fresh"), ..) => "start fresh".to_owned(),
-            (Some("held"), ..) => "start nothing, another process holds the agent".to_owned(),
-            (Some(other), ..) => crate::explain::short(other),
-            (None, ..) => "no plan recorded".to_owned(),
+        let (candidate, resumed) = (self.text(&["candidate", "id"]), self.text(&["plan", "resume"]));
+        let copies = self.document.get("plan").and_then(|plan| plan.get("copy")).is_some_and(Value::is_object);
+        let instead = match candidate {
+            Some(candidate) if resumed != Some(candidate) => format!(" instead of {}", short(candidate)),
+            _ => String::new(),
+        };
+        let resumed = resumed.map(short).unwrap_or_default();
+        match self.entry.outcome.as_deref() {
+            Some("resume") => format!("resume {resumed}{instead}"),
+            Some("fork") if copies => format!("copy {resumed} in and fork it{instead}"),
+            Some("fork") => format!("fork {resumed}{instead}"),
+            Some("fresh") => format!("start fresh{instead}"),
+            Some("held") => "spawn nothing: another process holds the agent".to_owned(),
+            Some(other) => short(other),
+            None => "no plan recorded".to_owned(),
         }
     }
 
