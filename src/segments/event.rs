@@ -171,6 +171,14 @@ pub struct Session {
 pub struct End {
     /// Id of the segment.
     pub segment_id: String,
+    /// What was recorded of it.
+    #[serde(flatten)]
+    pub ended: Ended,
+}
+
+/// What is recorded of a segment's end.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct Ended {
     /// When, in milliseconds since 1970.
     pub ended_at_ms: Option<i64>,
     /// How.

@@ -9,8 +9,10 @@
 
 use super::anomaly::{Anomaly, AnomalyKind};
 use super::event::Event;
-use super::line::{Content, EventRef, Flaws, KindRef, LONG_LINE_BYTES, Line, Object, read_line};
-use super::segment::{Applied, Draft, Segment};
+use super::line::{
+    Content, EventRef, Fields, Flaws, KindRef, LONG_LINE_BYTES, Object, SessionRef, events_on, read_line,
+};
+use super::segment::{Applied, Segment};
 use std::borrow::Cow;
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
@@ -18,6 +20,9 @@ use std::collections::{HashMap, VecDeque};
 /// How far before a line what decides its meaning may stand, in bytes. Disorder beyond it is not
 /// repaired but reported.
 pub const REPAIR_WINDOW_BYTES: u64 = 64 * 1024;
+
+/// What a segment's events take in a log, about: room is made for so many.
+const TYPICAL_SEGMENT_BYTES: usize = 1024;
 
 /// A chain and what was found while reading it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -42,11 +47,12 @@ pub fn fold(uid: &str, log: &[u8]) -> Folded {
 #[must_use]
 pub fn fold_within(uid: &str, log: &[u8], repair_window_bytes: u64) -> Folded {
     let mut fold = Fold::new(uid, log, repair_window_bytes);
+    let mut fields = Fields::default();
     let mut start = 0;
     while start < log.len() {
         let rest = log.get(start..).unwrap_or_default();
         let length = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
-        fold.line(start, start + length);
+        fold.line(&mut fields, start, start + length);
         start += length + 1;
     }
     fold.finish()
@@ -55,10 +61,9 @@ pub fn fold_within(uid: &str, log: &[u8], repair_window_bytes: u64) -> Folded {
 /// All events of a log in its order, as they stand: repeated, out of order, of any agent.
 pub fn events_in(log: &[u8]) -> impl Iterator<Item = Event> + '_ {
     log.split(|byte| *byte == b'\n').flat_map(|line| {
-        read_line(line).objects.into_iter().filter_map(|object| match object.content {
-            Content::Event(event) => Some(event.to_event()),
-            Content::UnknownEvent(_) | Content::NoSegment | Content::NotAnEvent => None,
-        })
+        let mut events = Vec::new();
+        events_on(line, |_, event| events.push(event.to_event()));
+        events
     })
 }
 
@@ -83,7 +88,7 @@ struct Recent {
 #[derive(Debug, Default)]
 struct IdState {
     /// Index of the segment that the id's events belong to now.
-    draft: Option<usize>,
+    segment: Option<usize>,
     /// Number of its last event, counted as in [`Recent::previous`].
     last: u64,
 }
@@ -97,7 +102,9 @@ struct Fold<'a> {
     states: Vec<IdState>,
     /// The id of the event before, which the next one is likely to share.
     last_id: Option<(Cow<'a, str>, usize)>,
-    drafts: Vec<Draft>,
+    segments: Vec<Segment>,
+    /// Whether a segment of another agent is among them.
+    any_foreign: bool,
     recent: VecDeque<Recent>,
     /// How many events have left the window.
     evicted: u64,
@@ -111,10 +118,11 @@ impl<'a> Fold<'a> {
             log,
             window,
             line_number: 0,
-            ids: HashMap::new(),
-            states: Vec::new(),
+            ids: HashMap::with_capacity(log.len() / TYPICAL_SEGMENT_BYTES),
+            states: Vec::with_capacity(log.len() / TYPICAL_SEGMENT_BYTES),
             last_id: None,
-            drafts: Vec::new(),
+            segments: Vec::with_capacity(log.len() / TYPICAL_SEGMENT_BYTES),
+            any_foreign: false,
             recent: VecDeque::new(),
             evicted: 0,
             anomalies: Vec::new(),
@@ -124,126 +132,125 @@ impl<'a> Fold<'a> {
     fn finish(mut self) -> Folded {
         self.evict_before(usize::MAX);
         self.anomalies.sort_by_key(|anomaly| anomaly.line);
+        if self.any_foreign {
+            self.segments.retain(|segment| !segment.is_foreign(self.uid));
+        }
         Folded {
-            segments: self.drafts.into_iter().filter(|draft| !draft.foreign).map(|draft| draft.segment).collect(),
+            segments: self.segments,
             anomalies: self.anomalies,
             lines: self.line_number,
             bytes: self.log.len() as u64,
         }
     }
 
-    fn line(&mut self, start: usize, end: usize) {
+    fn line(&mut self, fields: &mut Fields<'a>, start: usize, end: usize) {
         self.line_number += 1;
-        let bytes = self.log.get(start..end).unwrap_or_default();
-        let Line { objects, flaws } = read_line(bytes);
         self.evict_before(start.saturating_sub(usize::try_from(self.window).unwrap_or(usize::MAX)));
+        let bytes = self.log.get(start..end).unwrap_or_default();
+        let mut index = 0;
+        let mut repeats = None;
+        let flaws = read_line(bytes, fields, |object| {
+            self.object((start, end), index, &mut repeats, &object);
+            index += 1;
+        });
         if flaws != Flaws::default() || end == self.log.len() || bytes.len() > LONG_LINE_BYTES {
-            self.note_flaws(start, end, flaws, objects.first.is_some());
-        }
-        let mut repeated = None;
-        for (index, object) in objects.into_iter().enumerate() {
-            let Some(event) = self.event_of(start, object) else { continue };
-            let id = self.id_of(event.segment_id.clone());
-            let ignored = match repeated {
-                Some(repeated) => repeated,
-                None => {
-                    let repeats = self.repeats(id, bytes);
-                    if repeats {
-                        self.note_at(start, AnomalyKind::RepeatedLine, Some(&event.segment_id));
-                    }
-                    *repeated.insert(repeats)
-                }
-            };
-            let line = (start, end);
-            let joined = ignored || self.event(id, start, &event);
-            let is_start = matches!(event.kind, KindRef::Start(_));
-            self.remember(
-                id,
-                Recent { line, line_number: self.line_number, index, previous: 0, is_start, ignored, joined },
-            );
+            self.note_flaws(start, end, flaws);
         }
     }
 
-    /// The event of an object, if it is one of a segment.
-    fn event_of(&mut self, start: usize, object: Object<'a>) -> Option<EventRef<'a>> {
-        for field in object.bad_fields {
+    /// Takes an object of a line. `repeats` is whether the line repeats an earlier one, once known.
+    fn object(&mut self, line: (usize, usize), index: usize, repeats: &mut Option<bool>, object: &Object<'_, 'a>) {
+        let start = line.0;
+        for field in &object.bad_fields {
             self.note_at(start, AnomalyKind::BadValue, Some(field));
         }
-        match object.content {
-            Content::Event(event) => return Some(event),
-            Content::UnknownEvent(word) => self.note_at(start, AnomalyKind::UnknownEvent, Some(&word)),
-            Content::NoSegment => self.note_at(start, AnomalyKind::NoSegmentId, None),
-            Content::NotAnEvent => self.note_at(start, AnomalyKind::NotAnEvent, None),
-        }
-        None
+        let event = match &object.content {
+            Content::Event(event) => event,
+            Content::UnknownEvent(word) => return self.note_at(start, AnomalyKind::UnknownEvent, Some(word)),
+            Content::NoSegment => return self.note_at(start, AnomalyKind::NoSegmentId, None),
+            Content::NotAnEvent => return self.note_at(start, AnomalyKind::NotAnEvent, None),
+        };
+        let id = self.id_of(event.segment_id.clone());
+        let ignored = match *repeats {
+            Some(repeats) => repeats,
+            None => {
+                let found = self.repeats(id, line);
+                if found {
+                    self.note_at(start, AnomalyKind::RepeatedLine, Some(&event.segment_id));
+                }
+                *repeats.insert(found)
+            }
+        };
+        let joined = ignored || self.event(id, start, event);
+        let is_start = event.is_start();
+        let line_number = self.line_number;
+        self.remember(id, Recent { line, line_number, index, previous: 0, is_start, ignored, joined });
     }
 
     /// Takes an event; says whether it found its segment.
-    fn event(&mut self, id: usize, start: usize, event: &EventRef<'a>) -> bool {
-        if let KindRef::Start(fields) = &event.kind {
-            let mut bad = Vec::new();
-            if self.in_window(id).any(|recent| recent.is_start) {
+    fn event(&mut self, id: usize, start: usize, event: &EventRef<'_, 'a>) -> bool {
+        match &event.kind {
+            KindRef::Start(_) if self.in_window(id).any(|recent| recent.is_start) => {
                 self.note_at(start, AnomalyKind::RepeatedStart, Some(&event.segment_id));
                 return true;
             }
-            let fields = fields.decode(&event.segment_id, &mut bad);
-            for field in bad {
-                self.note_at(start, AnomalyKind::BadValue, Some(field));
+            KindRef::Start(fields) => {
+                self.open(id, start, &event.segment_id, fields);
+                return true;
             }
-            let rung = &fields.continuity_rung;
-            if !rung.is_known() && !rung.as_str().is_empty() {
-                self.note_at(start, AnomalyKind::UnknownWord, Some(rung.as_str()));
-            }
-            self.open(id, start, fields);
-            return true;
+            KindRef::End(ended) => self.note_word(start, ended.end_reason.is_known(), ended.end_reason.as_str()),
+            KindRef::Session(_) => {}
         }
-        if let KindRef::End { end_reason, .. } = &event.kind
-            && !end_reason.is_known()
-            && !end_reason.as_str().is_empty()
-        {
-            self.note_at(start, AnomalyKind::UnknownWord, Some(end_reason.as_str()));
-        }
-        let Some(draft) = self.states.get(id).and_then(|state| state.draft) else { return false };
-        self.apply(draft, start, self.line_number, event);
+        let Some(segment) = self.states.get(id).and_then(|state| state.segment) else { return false };
+        self.apply(segment, start, self.line_number, event);
         true
     }
 
-    fn open(&mut self, id: usize, start: usize, fields: super::event::Start) {
-        let segment_id = fields.segment_id.clone();
-        let (draft, session) = Draft::open(fields, start as u64, self.uid);
-        if draft.foreign {
-            self.note_at(start, AnomalyKind::OtherAgent, Some(&draft.segment.start.agent_uid));
+    fn open(&mut self, id: usize, start: usize, segment_id: &str, fields: &Fields<'a>) {
+        let mut bad = Vec::new();
+        let (segment, session) = Segment::open(fields.start(segment_id, &mut bad), start as u64);
+        for field in bad {
+            self.note_at(start, AnomalyKind::BadValue, Some(field));
+        }
+        let rung = &segment.start.continuity_rung;
+        self.note_word(start, rung.is_known(), rung.as_str());
+        if segment.is_foreign(self.uid) {
+            self.any_foreign = true;
+            self.note_at(start, AnomalyKind::OtherAgent, Some(&segment.start.agent_uid));
         }
         if session == Some(Applied::UnsafeSession) {
-            self.note_at(start, AnomalyKind::UnsafeSession, draft.segment.start.provider_session_id.as_deref());
+            self.note_at(start, AnomalyKind::UnsafeSession, segment.start.provider_session_id.as_deref());
         }
-        let number = self.drafts.len();
-        self.drafts.push(draft);
-        let earlier = self.states.get_mut(id).and_then(|state| state.draft.replace(number));
-        if earlier.is_some() {
-            self.note_at(start, AnomalyKind::SegmentIdReused, Some(&segment_id));
+        let number = self.segments.len();
+        self.segments.push(segment);
+        if self.states.get_mut(id).and_then(|state| state.segment.replace(number)).is_some() {
+            self.note_at(start, AnomalyKind::SegmentIdReused, Some(segment_id));
         }
-        let mut ahead: Vec<(u64, (usize, usize), u64, usize)> = self
-            .numbered_in_window(id)
-            .filter(|(_, recent)| !recent.ignored && !recent.is_start)
-            .map(|(number, recent)| (number, recent.line, recent.line_number, recent.index))
-            .collect();
+        self.take_what_ran_ahead(id, number, segment_id);
+    }
+
+    /// Lets a new segment take the sessions and ends of its id that stand in the window before it.
+    fn take_what_ran_ahead(&mut self, id: usize, segment: usize, segment_id: &str) {
+        let is_ahead = |recent: &Recent| !recent.ignored && !recent.is_start;
+        let mut ahead: Vec<u64> =
+            self.numbered_in_window(id).filter(|(_, recent)| is_ahead(recent)).map(|(number, _)| number).collect();
         ahead.reverse();
-        for (event_number, (from, to), line_number, index) in ahead {
-            if let Some(recent) = self.recent.get_mut((event_number - self.evicted - 1) as usize) {
-                recent.joined = true;
-            }
-            self.note(from, line_number, AnomalyKind::RanAhead, Some(&segment_id));
-            let objects = read_line(self.log.get(from..to).unwrap_or_default()).objects;
-            if let Some(Object { content: Content::Event(event), .. }) = objects.into_iter().nth(index) {
-                self.apply(number, from, line_number, &event);
-            }
+        for number in ahead {
+            let Some(recent) = self.recent.get_mut((number - self.evicted - 1) as usize) else { continue };
+            recent.joined = true;
+            let (line, line_number, wanted) = (recent.line, recent.line_number, recent.index);
+            self.note(line.0, line_number, AnomalyKind::RanAhead, Some(segment_id));
+            events_on(self.log.get(line.0..line.1).unwrap_or_default(), |index, event| {
+                if index == wanted {
+                    self.apply(segment, line.0, line_number, event);
+                }
+            });
         }
     }
 
-    fn apply(&mut self, draft: usize, start: usize, line_number: u64, event: &EventRef<'_>) {
-        let Some(draft) = self.drafts.get_mut(draft) else { return };
-        let kind = match draft.apply(event) {
+    fn apply(&mut self, segment: usize, start: usize, line_number: u64, event: &EventRef<'_, '_>) {
+        let Some(segment) = self.segments.get_mut(segment) else { return };
+        let kind = match segment.take(event) {
             Applied::Counts => return,
             Applied::BlankSession => AnomalyKind::BlankSession,
             Applied::UnsafeSession => AnomalyKind::UnsafeSession,
@@ -251,7 +258,7 @@ impl<'a> Fold<'a> {
             Applied::SecondEnd => AnomalyKind::SecondEnd,
         };
         let subject = match &event.kind {
-            KindRef::Session { id: Some(id), .. } => id,
+            KindRef::Session(SessionRef { id: Some(id), .. }) => id,
             _ => &event.segment_id,
         };
         self.note(start, line_number, kind, Some(subject));
@@ -276,8 +283,10 @@ impl<'a> Fold<'a> {
     }
 
     /// Whether a line of that segment id in the window equals `line`.
-    fn repeats(&self, id: usize, line: &[u8]) -> bool {
-        self.in_window(id).any(|recent| self.log.get(recent.line.0..recent.line.1) == Some(line))
+    fn repeats(&self, id: usize, line: (usize, usize)) -> bool {
+        let length = line.1 - line.0;
+        let mut candidates = self.in_window(id).filter(|recent| recent.line.1 - recent.line.0 == length);
+        candidates.any(|recent| self.log.get(recent.line.0..recent.line.1) == self.log.get(line.0..line.1))
     }
 
     /// The id's events in the window, the last one first.
@@ -310,23 +319,31 @@ impl<'a> Fold<'a> {
             let Some(recent) = self.recent.pop_front() else { return };
             self.evicted += 1;
             if !recent.joined {
-                let objects = read_line(self.log.get(recent.line.0..recent.line.1).unwrap_or_default()).objects;
-                if let Some(Object { content: Content::Event(event), .. }) = objects.into_iter().nth(recent.index) {
-                    self.note(recent.line.0, recent.line_number, AnomalyKind::NoStart, Some(&event.segment_id));
-                }
+                let line = self.log.get(recent.line.0..recent.line.1).unwrap_or_default();
+                events_on(line, |index, event| {
+                    if index == recent.index {
+                        self.note(recent.line.0, recent.line_number, AnomalyKind::NoStart, Some(&event.segment_id));
+                    }
+                });
             }
         }
     }
 
-    fn note_flaws(&mut self, start: usize, end: usize, flaws: Flaws, has_objects: bool) {
+    fn note_word(&mut self, start: usize, is_known: bool, word: &str) {
+        if !is_known && !word.is_empty() {
+            self.note_at(start, AnomalyKind::UnknownWord, Some(word));
+        }
+    }
+
+    fn note_flaws(&mut self, start: usize, end: usize, flaws: Flaws) {
         let last = end == self.log.len() && start < end;
         let found = [
             (flaws.byte_order_mark, AnomalyKind::ByteOrderMark),
             (flaws.carriage_return, AnomalyKind::CarriageReturn),
             (flaws.nul, AnomalyKind::NulBytes),
             (flaws.not_utf8, AnomalyKind::InvalidUtf8),
-            (flaws.broken && !has_objects, AnomalyKind::TornLine),
-            (flaws.broken && has_objects, AnomalyKind::FusedLine),
+            (flaws.lost, AnomalyKind::TornLine),
+            (flaws.broken && !flaws.lost, AnomalyKind::FusedLine),
             (end - start > LONG_LINE_BYTES, AnomalyKind::LongLine),
             (last && !flaws.broken, AnomalyKind::NoFinalNewline),
         ];

@@ -54,10 +54,11 @@ pub fn is_safe_session_id(id: &str) -> bool {
         && !id.starts_with('-')
         && id != "."
         && id != ".."
-        && !id.chars().any(|char| matches!(char, '/' | '\\' | ':') || char.is_control())
+        && !id.bytes().any(|byte| matches!(byte, b'/' | b'\\' | b':'))
+        && !id.chars().any(char::is_control)
 }
 
 /// Whether a recorded string stands for nothing.
 pub(super) fn is_blank(text: &str) -> bool {
-    text.trim().is_empty()
+    text.trim_start().is_empty()
 }

@@ -3,7 +3,7 @@
 //! Everything here takes a [`Store`]; a log that cannot be read is an error, a missing one an empty
 //! chain. The present time is always handed in.
 
-use super::event::{End, EndReason, Event, Session, Start};
+use super::event::{End, EndReason, Ended, Event, Session, Start};
 use super::fold::{Folded, fold};
 use super::id::{SEGMENTS_FILE, is_blank, uid_of_zone, zone_for};
 use super::lineage::{Lineage, fork_parent};
@@ -138,14 +138,8 @@ pub fn record_end_with_provider_bytes(
     ended_at_ms: i64,
 ) -> Result<Appended, SegmentError> {
     not_blank("end", "segment id", segment_id)?;
-    let end = End {
-        segment_id: segment_id.to_owned(),
-        ended_at_ms: Some(ended_at_ms),
-        end_reason: reason,
-        byte_end,
-        provider_bytes_end,
-    };
-    append(store, uid, &Event::End(end), ended_at_ms)
+    let ended = Ended { ended_at_ms: Some(ended_at_ms), end_reason: reason, byte_end, provider_bytes_end };
+    append(store, uid, &Event::End(End { segment_id: segment_id.to_owned(), ended }), ended_at_ms)
 }
 
 /// An agent's whole chain, and everything that is not as it should be in its log.

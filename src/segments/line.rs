@@ -1,62 +1,22 @@
 //! One line of a segment log, damaged or not, to the events on it. Borrowed throughout: reading a
 //! line allocates nothing unless it is damaged or its strings hold escapes.
 
-use super::event::{End, EndReason, Event, Rung, Session, Start};
+use super::event::{End, EndReason, Ended, Event, Rung, Session, Start};
 use super::id::is_blank;
-use super::json::{Text, Value, read_object};
+use super::json::{self, Broken, Source, Text, Value};
 use std::borrow::Cow;
 
 /// A line longer than this is worth a remark, in bytes.
 pub(super) const LONG_LINE_BYTES: usize = 1024 * 1024;
 
 /// How much of a damaged line may be read over again to find whole events on it, as a multiple of
-/// its length. Natural damage needs a few; the bound keeps a crafted line from costing its square.
-const RECOVERY_WORK_FACTOR: usize = 32;
+/// its length. Natural damage needs two or three; the bound keeps a crafted line from costing its square.
+const RECOVERY_WORK_FACTOR: usize = 8;
 
 /// How many last beginnings of an event are tried when that work is used up.
 const LAST_RESORT_TRIES: usize = 16;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
-
-/// A line as it was read.
-#[derive(Debug, Default)]
-pub(super) struct Line<'a> {
-    /// The objects on it that claim to be events, in order.
-    pub(super) objects: Objects<'a>,
-    /// What is wrong with the line itself.
-    pub(super) flaws: Flaws,
-}
-
-/// Objects of a line: hardly ever more than one.
-#[derive(Debug, Default)]
-pub(super) struct Objects<'a> {
-    pub(super) first: Option<Object<'a>>,
-    pub(super) more: Vec<Object<'a>>,
-}
-
-impl<'a> Objects<'a> {
-    fn push(&mut self, object: Object<'a>) {
-        if self.first.is_none() {
-            self.first = Some(object);
-        } else {
-            self.more.push(object);
-        }
-    }
-
-    /// All of them in order.
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Object<'a>> {
-        self.first.iter().chain(&self.more)
-    }
-}
-
-impl<'a> IntoIterator for Objects<'a> {
-    type Item = Object<'a>;
-    type IntoIter = std::iter::Chain<std::option::IntoIter<Object<'a>>, std::vec::IntoIter<Object<'a>>>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        self.first.into_iter().chain(self.more)
-    }
-}
 
 /// What is wrong with a line itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -71,22 +31,23 @@ pub(super) struct Flaws {
     pub(super) not_utf8: bool,
     /// It is not one whole object.
     pub(super) broken: bool,
+    /// It is broken, and nothing on it could be read.
+    pub(super) lost: bool,
 }
 
 /// An object that claims to be an event.
 #[derive(Debug)]
-pub(super) struct Object<'a> {
-    pub(super) content: Content<'a>,
+pub(super) struct Object<'f, 'a> {
+    pub(super) content: Content<'f, 'a>,
     /// Known fields whose value makes no sense; they count as unknown.
     pub(super) bad_fields: Vec<&'static str>,
 }
 
 /// What such an object says.
 #[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "lives on the stack, one at a time; a box would cost each line")]
-pub(super) enum Content<'a> {
+pub(super) enum Content<'f, 'a> {
     /// An event of a segment.
-    Event(EventRef<'a>),
+    Event(EventRef<'f, 'a>),
     /// An event of a kind this build does not know.
     UnknownEvent(String),
     /// An event that names no segment.
@@ -97,189 +58,176 @@ pub(super) enum Content<'a> {
 
 /// An event, borrowed from its line.
 #[derive(Debug)]
-pub(super) struct EventRef<'a> {
+pub(super) struct EventRef<'f, 'a> {
     pub(super) segment_id: Cow<'a, str>,
-    pub(super) kind: KindRef<'a>,
+    pub(super) kind: KindRef<'f, 'a>,
 }
 
 /// What an event says of its segment.
 #[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "lives on the stack, one at a time; a box would cost each line")]
-pub(super) enum KindRef<'a> {
-    Start(StartRef<'a>),
-    Session { id: Option<Cow<'a, str>>, at_ms: Option<i64> },
-    End { ended_at_ms: Option<i64>, end_reason: EndReason, byte_end: Option<u64>, provider_bytes_end: Option<u64> },
+pub(super) enum KindRef<'f, 'a> {
+    /// Not decoded: most starts that are looked at are never kept.
+    Start(&'f Fields<'a>),
+    Session(SessionRef<'a>),
+    End(Ended),
 }
 
-/// The fields of a start, not yet decoded; most starts that are read are never kept.
+/// A session event, borrowed from its line.
 #[derive(Debug)]
-pub(super) struct StartRef<'a> {
-    pub(super) agent_uid: Option<Cow<'a, str>>,
-    fields: Fields<'a>,
+pub(super) struct SessionRef<'a> {
+    pub(super) id: Option<Cow<'a, str>>,
+    pub(super) at_ms: Option<i64>,
 }
 
-impl StartRef<'_> {
-    /// The start with everything it says. `bad` collects fields that make no sense.
-    pub(super) fn decode(&self, segment_id: &str, bad: &mut Vec<&'static str>) -> Start {
-        let mut fields = Decoder { fields: &self.fields, bad };
-        Start {
-            segment_id: segment_id.to_owned(),
-            agent_uid: self.agent_uid.as_deref().unwrap_or_default().to_owned(),
-            definition_id: fields.owned(Field::DefinitionId),
-            provider: fields.owned(Field::Provider).unwrap_or_default(),
-            config_dir: fields.owned(Field::ConfigDir),
-            provider_session_id: fields.owned(Field::ProviderSessionId),
-            cwd: fields.owned(Field::Cwd).unwrap_or_default(),
-            channel: fields.owned(Field::Channel).unwrap_or_default(),
-            agentmux_version: fields.owned(Field::AgentmuxVersion).unwrap_or_default(),
-            block_id: fields.owned(Field::BlockId).unwrap_or_default(),
-            zone: fields.owned(Field::Zone),
-            byte_start: fields.size(Field::ByteStart),
-            started_at_ms: fields.integer(Field::StartedAtMs),
-            continuity_rung: Rung::from(fields.text(Field::ContinuityRung).as_deref().unwrap_or_default()),
-            predecessor_segment_id: fields.owned(Field::PredecessorSegmentId),
-            lease_epoch: fields.integer(Field::LeaseEpoch),
-            identity_key: fields.owned(Field::IdentityKey),
-            forked_from: fields.owned(Field::ForkedFrom),
-        }
+impl EventRef<'_, '_> {
+    /// Whether it is a start.
+    pub(super) fn is_start(&self) -> bool {
+        matches!(self.kind, KindRef::Start(_))
     }
-}
 
-impl EventRef<'_> {
     /// The event on its own.
     pub(super) fn to_event(&self) -> Event {
         let segment_id = self.segment_id.clone().into_owned();
         match &self.kind {
-            KindRef::Start(start) => Event::Start(start.decode(&segment_id, &mut Vec::new())),
-            KindRef::Session { id, at_ms } => Event::Session(Session {
+            KindRef::Start(fields) => Event::Start(fields.start(&segment_id, &mut Vec::new())),
+            KindRef::Session(session) => Event::Session(Session {
                 segment_id,
-                provider_session_id: id.clone().map(Cow::into_owned),
-                at_ms: *at_ms,
+                provider_session_id: session.id.clone().map(Cow::into_owned),
+                at_ms: session.at_ms,
             }),
-            KindRef::End { ended_at_ms, end_reason, byte_end, provider_bytes_end } => Event::End(End {
-                segment_id,
-                ended_at_ms: *ended_at_ms,
-                end_reason: end_reason.clone(),
-                byte_end: *byte_end,
-                provider_bytes_end: *provider_bytes_end,
-            }),
+            KindRef::End(ended) => Event::End(End { segment_id, ended: ended.clone() }),
         }
     }
 }
 
-/// Reads a line, without its newline.
-pub(super) fn read_line(line: &[u8]) -> Line<'_> {
+/// Reads a line, without its newline, and shows each object on it that claims to be an event.
+/// `fields` is room to work in.
+pub(super) fn read_line<'a>(line: &'a [u8], fields: &mut Fields<'a>, mut found: impl FnMut(Object<'_, 'a>)) -> Flaws {
     let mut flaws = Flaws::default();
-    let mut start = 0;
-    while line.get(start..).is_some_and(|rest| rest.starts_with(BYTE_ORDER_MARK)) {
-        flaws.byte_order_mark = true;
-        start += BYTE_ORDER_MARK.len();
-    }
-    let mut end = line.len();
-    while let Some(b' ' | b'\t' | b'\r') = line.get(start..end).and_then(<[u8]>::last) {
-        flaws.carriage_return |= line.get(end - 1) == Some(&b'\r');
-        end -= 1;
-    }
-    while let Some(b' ' | b'\t') = line.get(start..end).and_then(<[u8]>::first) {
-        start += 1;
-    }
-    let content = line.get(start..end).unwrap_or_default();
-    let mut objects = Objects::default();
+    let content = strip(line, &mut flaws);
     if content.is_empty() {
-        flaws.carriage_return = false;
-        return Line { objects, flaws };
+        return Flaws::default();
     }
-    let mut fields = Fields::default();
-    match read_object(content, 0, |key, value| fields.set(key, value)) {
-        Ok(object) if object.end == content.len() => {
-            flaws.not_utf8 = !object.utf8;
-            objects.push(Object::of(fields));
-        }
-        _ => {
-            flaws.broken = true;
-            flaws.nul = memchr::memchr(0, content).is_some();
-            flaws.not_utf8 = std::str::from_utf8(content).is_err();
-            recover(content, &mut objects);
-        }
+    let source = Source::new(content);
+    flaws.not_utf8 = !source.is_utf8();
+    if fields.read(source, 0) == Ok(content.len()) {
+        found(Object::of(fields));
+    } else {
+        flaws.broken = true;
+        flaws.nul = memchr::memchr(0, content).is_some();
+        flaws.lost = !recover(content, source, fields, found);
     }
-    Line { objects, flaws }
+    flaws
+}
+
+/// Reads a line and shows each event on it with its place among the line's objects.
+pub(super) fn events_on<'a>(line: &'a [u8], mut found: impl FnMut(usize, &EventRef<'_, 'a>)) {
+    let mut index = 0;
+    read_line(line, &mut Fields::default(), |object| {
+        if let Content::Event(event) = &object.content {
+            found(index, event);
+        }
+        index += 1;
+    });
+}
+
+/// The line without byte order marks and blanks around it.
+fn strip<'a>(line: &'a [u8], flaws: &mut Flaws) -> &'a [u8] {
+    let mut content = line;
+    while let Some(rest) = content.strip_prefix(BYTE_ORDER_MARK) {
+        flaws.byte_order_mark = true;
+        content = rest;
+    }
+    while let [rest @ .., b' ' | b'\t' | b'\r'] = content {
+        flaws.carriage_return |= content.last() == Some(&b'\r');
+        content = rest;
+    }
+    while let [b' ' | b'\t', rest @ ..] = content {
+        content = rest;
+    }
+    content
 }
 
 /// Finds the whole events on a damaged line: a torn line with the next one behind it, two lines
-/// without a newline between them, a run of NUL bytes around an event.
-fn recover<'a>(content: &'a [u8], objects: &mut Objects<'a>) {
+/// without a newline between them, a run of NUL bytes around an event. Says whether there was one.
+fn recover<'a>(
+    content: &[u8],
+    source: Source<'a>,
+    fields: &mut Fields<'a>,
+    mut found: impl FnMut(Object<'_, 'a>),
+) -> bool {
     let mut work = content.len().saturating_mul(RECOVERY_WORK_FACTOR);
+    let mut any = false;
     let mut at = 0;
-    while let Some(found) = content.get(at..).and_then(|rest| memchr::memchr(b'{', rest)) {
-        let start = at + found;
-        let mut fields = Fields::default();
-        match read_object(content, start, |key, value| fields.set(key, value)) {
-            Ok(object) => {
+    while let Some(brace) = content.get(at..).and_then(|rest| memchr::memchr(b'{', rest)) {
+        let start = at + brace;
+        match fields.read(source, start) {
+            Ok(end) => {
                 if fields.get(Field::Event).is_some() {
-                    objects.push(Object::of(fields));
+                    any = true;
+                    found(Object::of(fields));
                 }
-                at = object.end;
+                at = end;
             }
             Err(broken) => {
                 at = start + 1;
                 let used = broken.0.saturating_sub(start);
                 if used > work {
-                    return recover_last(content, at, objects);
+                    return recover_last(content, at, source, fields, found) || any;
                 }
                 work -= used;
             }
         }
     }
+    any
 }
 
-/// Finds the last whole event on the rest of a line that is too costly to be searched.
-fn recover_last<'a>(content: &'a [u8], from: usize, objects: &mut Objects<'a>) {
+/// Finds the last whole event behind `from`, on a line that is too costly to be searched.
+fn recover_last<'a>(
+    content: &[u8],
+    from: usize,
+    source: Source<'a>,
+    fields: &mut Fields<'a>,
+    mut found: impl FnMut(Object<'_, 'a>),
+) -> bool {
     let rest = content.get(from..).unwrap_or_default();
-    for start in memchr::memmem::rfind_iter(rest, b"{\"event\"").take(LAST_RESORT_TRIES) {
-        let mut fields = Fields::default();
-        if read_object(rest, start, |key, value| fields.set(key, value)).is_ok() {
-            return objects.push(Object::of(fields));
-        }
+    let mut begins = memchr::memmem::rfind_iter(rest, b"{\"event\"").take(LAST_RESORT_TRIES);
+    let is_there = begins.any(|start| fields.read(source, from + start).is_ok());
+    if is_there {
+        found(Object::of(fields));
     }
+    is_there
 }
 
-impl<'a> Object<'a> {
-    fn of(fields: Fields<'a>) -> Self {
+impl<'f, 'a> Object<'f, 'a> {
+    fn of(fields: &'f Fields<'a>) -> Self {
         let mut bad_fields = Vec::new();
         let content = Content::of(fields, &mut bad_fields);
         Self { content, bad_fields }
     }
 }
 
-impl<'a> Content<'a> {
-    fn of(fields: Fields<'a>, bad: &mut Vec<&'static str>) -> Self {
+impl<'f, 'a> Content<'f, 'a> {
+    fn of(fields: &'f Fields<'a>, bad: &mut Vec<&'static str>) -> Self {
         let Some(Value::Text(word)) = fields.get(Field::Event) else { return Self::NotAnEvent };
-        let is = |known: &[u8]| word.plain() == Some(known);
-        let known = is(b"start") || is(b"session") || is(b"end");
-        let decoded = if known { None } else { word.decode() };
-        let word = decoded.as_deref();
-        let (is_start, is_session, is_end) = (
-            is(b"start") || word == Some("start"),
-            is(b"session") || word == Some("session"),
-            is(b"end") || word == Some("end"),
-        );
-        if !(is_start || is_session || is_end) {
-            return Self::UnknownEvent(word.unwrap_or_default().to_owned());
+        let word = word.decode().unwrap_or_default();
+        if !matches!(&*word, "start" | "session" | "end") {
+            return Self::UnknownEvent(word.into_owned());
         }
-        let mut decoder = Decoder { fields: &fields, bad };
+        let mut decoder = Decoder { fields, bad };
         let Some(segment_id) = decoder.text(Field::SegmentId) else { return Self::NoSegment };
-        let kind = if is_start {
-            let agent_uid = decoder.text(Field::AgentUid);
-            KindRef::Start(StartRef { agent_uid, fields })
-        } else if is_session {
-            KindRef::Session { id: decoder.text(Field::ProviderSessionId), at_ms: decoder.integer(Field::AtMs) }
-        } else {
-            KindRef::End {
+        let kind = match &*word {
+            "start" => KindRef::Start(fields),
+            "session" => KindRef::Session(SessionRef {
+                id: decoder.text(Field::ProviderSessionId),
+                at_ms: decoder.integer(Field::AtMs),
+            }),
+            _ => KindRef::End(Ended {
                 ended_at_ms: decoder.integer(Field::EndedAtMs),
                 end_reason: EndReason::from(decoder.text(Field::EndReason).as_deref().unwrap_or_default()),
                 byte_end: decoder.size(Field::ByteEnd),
                 provider_bytes_end: decoder.size(Field::ProviderBytesEnd),
-            }
+            }),
         };
         Self::Event(EventRef { segment_id, kind })
     }
@@ -341,6 +289,9 @@ impl<'a> Decoder<'_, 'a> {
 }
 
 fn whole_number(text: &str) -> Option<i128> {
+    if let Ok(number) = text.parse::<i64>() {
+        return Some(number.into());
+    }
     if let Ok(number) = text.parse() {
         return Some(number);
     }
@@ -367,8 +318,11 @@ macro_rules! fields {
             }
 
             fn name(self) -> &'static str {
-                let name: &[u8] = match self { $(Self::$field => $name),+ };
-                std::str::from_utf8(name).unwrap_or_default()
+                std::str::from_utf8(self.spelled()).unwrap_or_default()
+            }
+
+            fn spelled(self) -> &'static [u8] {
+                match self { $(Self::$field => $name),+ }
             }
         }
     };
@@ -401,24 +355,94 @@ fields! {
     ProviderBytesEnd = b"provider_bytes_end",
 }
 
-/// The values of an object's known fields; of a repeated field the last.
-#[derive(Debug, Default)]
-struct Fields<'a> {
-    values: [Option<Value<'a>>; Field::COUNT],
+/// The values of an object's known fields; of a repeated field the last. Used for one object after
+/// another, so that reading a line does not clear them all.
+#[derive(Debug)]
+pub(super) struct Fields<'a> {
+    /// One bit per field that is there.
+    present: u32,
+    values: [Value<'a>; Field::COUNT],
+    /// The field that was read last.
+    last: Field,
+    /// The field that followed each field when it was last seen.
+    followers: [Field; Field::COUNT],
+}
+
+impl Default for Fields<'_> {
+    fn default() -> Self {
+        let first = Field::Event;
+        Self { present: 0, values: [Value::Null; Field::COUNT], last: first, followers: [first; Field::COUNT] }
+    }
+}
+
+impl<'a> json::Fields<'a> for Fields<'a> {
+    fn expected(&self) -> &'static [u8] {
+        self.follower().spelled()
+    }
+
+    fn take_expected(&mut self, value: Value<'a>) {
+        self.set(self.follower(), value);
+    }
+
+    fn take(&mut self, key: Text<'a>, value: Value<'a>) {
+        let field = match key {
+            Text::Plain(key) => Field::named(key.as_bytes()),
+            key => key.decode().and_then(|key| Field::named(key.as_bytes())),
+        };
+        let Some(field) = field else { return };
+        if let Some(follower) = self.followers.get_mut(self.last as usize) {
+            *follower = field;
+        }
+        self.set(field, value);
+    }
 }
 
 impl<'a> Fields<'a> {
-    fn set(&mut self, key: Text<'a>, value: Value<'a>) {
-        let field = match key.plain() {
-            Some(plain) => Field::named(plain),
-            None => key.decode().and_then(|key| Field::named(key.as_bytes())),
-        };
-        if let Some(slot) = field.and_then(|field| self.values.get_mut(field as usize)) {
-            *slot = Some(value);
+    /// Reads the object that begins at `start`; returns the offset just behind it.
+    fn read(&mut self, source: Source<'a>, start: usize) -> Result<usize, Broken> {
+        self.present = 0;
+        source.read_object(start, self)
+    }
+
+    fn follower(&self) -> Field {
+        self.followers.get(self.last as usize).copied().unwrap_or(Field::Event)
+    }
+
+    fn set(&mut self, field: Field, value: Value<'a>) {
+        if let Some(slot) = self.values.get_mut(field as usize) {
+            *slot = value;
+            self.present |= 1 << field as u32;
+            self.last = field;
         }
     }
 
     fn get(&self, field: Field) -> Option<Value<'a>> {
-        self.values.get(field as usize).copied().flatten()
+        let is_there = self.present & (1 << field as u32) != 0;
+        self.values.get(field as usize).copied().filter(|_| is_there)
+    }
+
+    /// The start that the fields describe. `bad` collects fields that make no sense.
+    pub(super) fn start(&self, segment_id: &str, bad: &mut Vec<&'static str>) -> Start {
+        let mut fields = Decoder { fields: self, bad };
+        Start {
+            segment_id: segment_id.to_owned(),
+            agent_uid: fields.owned(Field::AgentUid).unwrap_or_default(),
+            definition_id: fields.owned(Field::DefinitionId),
+            provider: fields.owned(Field::Provider).unwrap_or_default(),
+            config_dir: fields.owned(Field::ConfigDir),
+            provider_session_id: fields.owned(Field::ProviderSessionId),
+            cwd: fields.owned(Field::Cwd).unwrap_or_default(),
+            channel: fields.owned(Field::Channel).unwrap_or_default(),
+            agentmux_version: fields.owned(Field::AgentmuxVersion).unwrap_or_default(),
+            block_id: fields.owned(Field::BlockId).unwrap_or_default(),
+            zone: fields.owned(Field::Zone),
+            byte_start: fields.size(Field::ByteStart),
+            started_at_ms: fields.integer(Field::StartedAtMs),
+            continuity_rung: Rung::from(fields.text(Field::ContinuityRung).as_deref().unwrap_or_default()),
+            predecessor_segment_id: fields.owned(Field::PredecessorSegmentId),
+            lease_epoch: fields.integer(Field::LeaseEpoch),
+            identity_key: fields.owned(Field::IdentityKey),
+            forked_from: fields.owned(Field::ForkedFrom),
+        }
     }
 }

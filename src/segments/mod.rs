@@ -19,7 +19,7 @@ mod segment;
 mod tail;
 
 pub use anomaly::{Anomaly, AnomalyKind, Severity};
-pub use event::{End, EndReason, Event, Rung, Session, Start, exit_reason, kill_reason, rung_for_spawn};
+pub use event::{End, EndReason, Ended, Event, Rung, Session, Start, exit_reason, kill_reason, rung_for_spawn};
 pub use fold::{Folded, REPAIR_WINDOW_BYTES, events_in, fold, fold_within};
 pub use id::{
     DECISIONS_FILE, SEGMENTS_FILE, decisions_zone_for, is_agent_uid, is_safe_session_id, uid_of_decisions_zone,

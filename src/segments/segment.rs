@@ -1,6 +1,6 @@
 //! One segment of a chain, put together from its events.
 
-use super::event::{End, Start};
+use super::event::{Ended, Start};
 use super::id::{is_blank, is_safe_session_id};
 use super::line::{EventRef, KindRef};
 use crate::gate::{Head, is_claude};
@@ -17,7 +17,7 @@ pub struct Segment {
     /// When its session was reported, in milliseconds since 1970.
     pub session_at_ms: Option<i64>,
     /// How it ended, if an end was recorded: the first one.
-    pub end: Option<End>,
+    pub end: Option<Ended>,
     /// Size of its session's file at its end, in bytes, if one was recorded and no other session was
     /// reported after it.
     pub provider_bytes_end: Option<u64>,
@@ -65,14 +65,6 @@ impl Segment {
     }
 }
 
-/// A segment that is being put together.
-#[derive(Debug)]
-pub(super) struct Draft {
-    pub(super) segment: Segment,
-    /// It belongs to another agent and never counts.
-    pub(super) foreign: bool,
-}
-
 /// What became of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Applied {
@@ -88,60 +80,53 @@ pub(super) enum Applied {
     SecondEnd,
 }
 
-impl Draft {
-    /// Opens a segment of the log of agent `uid`; also says what became of the session that its
-    /// start names, if it names one.
-    pub(super) fn open(start: Start, offset: u64, uid: &str) -> (Self, Option<Applied>) {
-        let foreign = !start.agent_uid.is_empty() && start.agent_uid != uid;
+impl Segment {
+    /// Opens a segment; also says what became of the session that its start names, if it names one.
+    pub(super) fn open(start: Start, offset: u64) -> (Self, Option<Applied>) {
         let session_id = start.provider_session_id.clone();
         let started_at_ms = start.started_at_ms;
-        let mut draft = Self { segment: Segment { start, offset, ..Segment::default() }, foreign };
-        let applied = session_id.map(|session_id| draft.session(Some(&session_id), started_at_ms));
-        (draft, applied)
+        let mut segment = Self { start, offset, ..Self::default() };
+        let applied = session_id.map(|session_id| segment.take_session(Some(&session_id), started_at_ms));
+        (segment, applied)
+    }
+
+    /// Whether it belongs to another agent than `uid`, in whose log it stands, and never counts.
+    pub(super) fn is_foreign(&self, uid: &str) -> bool {
+        !self.start.agent_uid.is_empty() && self.start.agent_uid != uid
     }
 
     /// Takes a session or an end; a start is not taken.
-    pub(super) fn apply(&mut self, event: &EventRef<'_>) -> Applied {
+    pub(super) fn take(&mut self, event: &EventRef<'_, '_>) -> Applied {
         match &event.kind {
             KindRef::Start(_) => Applied::Counts,
-            KindRef::Session { id, at_ms } => self.session(id.as_deref(), *at_ms),
-            KindRef::End { ended_at_ms, end_reason, byte_end, provider_bytes_end } => {
-                if self.segment.end.is_some() {
-                    return Applied::SecondEnd;
-                }
-                self.segment.provider_bytes_end = *provider_bytes_end;
-                self.segment.end = Some(End {
-                    segment_id: event.segment_id.clone().into_owned(),
-                    ended_at_ms: *ended_at_ms,
-                    end_reason: end_reason.clone(),
-                    byte_end: *byte_end,
-                    provider_bytes_end: *provider_bytes_end,
-                });
+            KindRef::Session(session) => self.take_session(session.id.as_deref(), session.at_ms),
+            KindRef::End(_) if self.end.is_some() => Applied::SecondEnd,
+            KindRef::End(ended) => {
+                self.provider_bytes_end = ended.provider_bytes_end;
+                self.end = Some(ended.clone());
                 Applied::Counts
             }
         }
     }
 
-    fn session(&mut self, id: Option<&str>, at_ms: Option<i64>) -> Applied {
+    fn take_session(&mut self, id: Option<&str>, at_ms: Option<i64>) -> Applied {
         let Some(id) = id else { return Applied::BlankSession };
-        let segment = &mut self.segment;
-        if segment.is_claude() && !is_safe_session_id(id) {
+        if self.is_claude() && !is_safe_session_id(id) {
             return Applied::UnsafeSession;
         }
-        segment.session_at_ms = at_ms;
-        let Some(left) = segment.session_id.as_mut() else {
-            segment.session_id = Some(id.to_owned());
+        self.session_at_ms = at_ms;
+        let Some(left) = self.session_id.as_mut() else {
+            self.session_id = Some(id.to_owned());
             return Applied::Counts;
         };
         if left == id {
             return Applied::Counts;
         }
         let left = std::mem::replace(left, id.to_owned());
-        if !segment.earlier_session_ids.contains(&left) {
-            segment.earlier_session_ids.push(left);
+        if !self.earlier_session_ids.contains(&left) {
+            self.earlier_session_ids.push(left);
         }
         // The size was another session's.
-        let had_size = segment.end.is_some() && segment.provider_bytes_end.take().is_some();
-        if had_size { Applied::LeavesSize } else { Applied::Counts }
+        if self.provider_bytes_end.take().is_some() { Applied::LeavesSize } else { Applied::Counts }
     }
 }

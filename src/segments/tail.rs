@@ -10,8 +10,8 @@
 //! distance.
 
 use super::fold::REPAIR_WINDOW_BYTES;
-use super::line::{Content, EventRef, KindRef, read_line};
-use super::segment::{Draft, Segment};
+use super::line::{KindRef, events_on};
+use super::segment::Segment;
 use crate::store::{Snapshot, StoreError};
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
@@ -78,11 +78,11 @@ fn near(
         next = range.start;
         for (index, segment_id) in starts_of(suffix.bytes(range.clone())).into_iter().rev() {
             starts += 1;
-            if let Some(draft) = resolve_near(suffix, uid, windows, &segment_id, (range.start, index))?
-                && !draft.foreign
-                && accept(&draft.segment)
+            if let Some(segment) = resolve_near(suffix, windows, &segment_id, (range.start, index))?
+                && !segment.is_foreign(uid)
+                && accept(&segment)
             {
-                return Ok(Near::Answer(Some(Box::new(draft.segment))));
+                return Ok(Near::Answer(Some(Box::new(segment))));
             }
         }
         if (next < limit || starts >= NEAR_STARTS) && next > 0 {
@@ -94,11 +94,10 @@ fn near(
 
 fn resolve_near(
     suffix: &mut Suffix<'_>,
-    uid: &str,
     windows: Windows,
     segment_id: &str,
     place: (u64, usize),
-) -> Result<Option<Draft>, StoreError> {
+) -> Result<Option<Segment>, StoreError> {
     let window = windows.repair_bytes;
     let mut ranges = suffix.lines_naming(segment_id, place.0.saturating_sub(window))?;
     if ranges.first().is_some_and(|first| first.start < place.0) {
@@ -107,7 +106,7 @@ fn resolve_near(
     }
     let lines: Vec<LineAt<'_>> =
         ranges.into_iter().map(|range| LineAt { offset: range.start, bytes: suffix.bytes(range) }).collect();
-    Ok(resolve(&lines, uid, window, segment_id, place))
+    Ok(resolve(&lines, window, segment_id, place))
 }
 
 /// Lines of one segment id in order, with their offsets. A line may be kept for several ids.
@@ -130,29 +129,30 @@ fn far(
             next = range.start;
             let bytes = suffix.bytes(range);
             let mut shared: Option<Rc<[u8]>> = None;
-            let objects = read_line(bytes).objects;
-            for (index, object) in objects.iter().enumerate().collect::<Vec<_>>().into_iter().rev() {
-                let Content::Event(event) = &object.content else { continue };
-                let lines = lines_of.entry(event.segment_id.clone().into_owned()).or_default();
+            let first_start = waiting.len();
+            events_on(bytes, |index, event| {
+                let id = event.segment_id.clone().into_owned();
+                if event.is_start() {
+                    // The last start on the line is the newest, so it comes first.
+                    waiting.insert(first_start, ((next, index), id.clone()));
+                }
+                let lines = lines_of.entry(id).or_default();
                 if lines.front().is_none_or(|(offset, _)| *offset != next) {
                     lines.push_front((next, shared.get_or_insert_with(|| Rc::from(bytes)).clone()));
                 }
-                if matches!(event.kind, KindRef::Start(_)) {
-                    waiting.push_back(((next, index), event.segment_id.clone().into_owned()));
-                }
-            }
+            });
             suffix.forget_from(next);
         }
         while waiting.front().is_some_and(|((start, _), _)| all_read || next <= start.saturating_sub(reach)) {
             let Some((place, segment_id)) = waiting.pop_front() else { break };
             let Some(kept) = lines_of.get_mut(&segment_id) else { continue };
             let lines: Vec<LineAt<'_>> = kept.iter().map(|(offset, bytes)| LineAt { offset: *offset, bytes }).collect();
-            let Some(draft) = resolve(&lines, uid, windows.repair_bytes, &segment_id, place) else { continue };
-            if !draft.foreign && accept(&draft.segment) {
-                return Ok(Some(draft.segment));
+            let Some(segment) = resolve(&lines, windows.repair_bytes, &segment_id, place) else { continue };
+            if !segment.is_foreign(uid) && accept(&segment) {
+                return Ok(Some(segment));
             }
             // What stands behind its start belongs to this segment and to no older one.
-            kept.retain(|(offset, bytes)| *offset < place.0 || (*offset == place.0 && starts_of(bytes).len() > 1));
+            kept.retain(|(offset, _)| *offset < place.0 || (*offset == place.0 && place.1 > 0));
             if kept.is_empty() {
                 lines_of.remove(&segment_id);
             }
@@ -172,57 +172,55 @@ struct LineAt<'b> {
 /// The segment that the start at `place` (line and place on it) opens, if it opens one. `lines` are
 /// all lines with events of its id, in order: from two repair windows before `place` (one, if none
 /// of the others stands before `place`) to the end of the log or the id's next segment.
-fn resolve(lines: &[LineAt<'_>], uid: &str, window: u64, segment_id: &str, place: (u64, usize)) -> Option<Draft> {
+fn resolve(lines: &[LineAt<'_>], window: u64, segment_id: &str, place: (u64, usize)) -> Option<Segment> {
     let in_window = |earlier: u64, later: u64| later - earlier <= window;
-    let mut events: Vec<((u64, usize), bool, EventRef<'_>)> = Vec::new();
-    for (number, line) in lines.iter().enumerate() {
-        let repeats = |other: &LineAt<'_>| in_window(other.offset, line.offset) && other.bytes == line.bytes;
-        let ignored = lines.get(..number).unwrap_or_default().iter().any(repeats);
-        for (index, object) in read_line(line.bytes).objects.into_iter().enumerate() {
-            if let Content::Event(event) = object.content
+    let mut segment = None;
+    let mut starts: Vec<(u64, usize)> = Vec::new();
+    for line in lines {
+        events_on(line.bytes, |index, event| {
+            if let KindRef::Start(fields) = event.kind
                 && event.segment_id == segment_id
             {
-                events.push(((line.offset, index), ignored, event));
+                let at = (line.offset, index);
+                starts.push(at);
+                if at == place {
+                    segment = Some(Segment::open(fields.start(segment_id, &mut Vec::new()), line.offset).0);
+                }
             }
-        }
+        });
     }
-    let opens = |at: (u64, usize)| {
-        let shadows = |(other, _, event): &((u64, usize), bool, EventRef<'_>)| {
-            *other < at && in_window(other.0, at.0) && matches!(event.kind, KindRef::Start(_))
-        };
-        !events.iter().any(shadows)
-    };
+    let opens = |at: (u64, usize)| !starts.iter().any(|start| *start < at && in_window(start.0, at.0));
     if !opens(place) {
         return None;
     }
-    let mut draft = events.iter().find_map(|(at, _, event)| match &event.kind {
-        KindRef::Start(start) if *at == place => {
-            Some(Draft::open(start.decode(segment_id, &mut Vec::new()), place.0, uid).0)
+    let end = starts.iter().find(|start| **start > place && opens(**start));
+    let mut segment = segment?;
+    for (number, line) in lines.iter().enumerate() {
+        let repeats = |other: &LineAt<'_>| in_window(other.offset, line.offset) && other.bytes == line.bytes;
+        if lines.get(..number).unwrap_or_default().iter().any(repeats) {
+            continue;
         }
-        _ => None,
-    })?;
-    for (at, ignored, event) in &events {
-        let ran_ahead = *at < place && in_window(at.0, place.0);
-        if *at > place && matches!(event.kind, KindRef::Start(_)) && opens(*at) {
-            break;
-        }
-        if !ignored && (ran_ahead || *at > place) {
-            draft.apply(event);
-        }
+        events_on(line.bytes, |index, event| {
+            let at = (line.offset, index);
+            let ran_ahead = at < place && in_window(at.0, place.0);
+            let follows = at > place && end.is_none_or(|end| at < *end);
+            if event.segment_id == segment_id && (ran_ahead || follows) {
+                segment.take(event);
+            }
+        });
     }
-    Some(draft)
+    Some(segment)
 }
 
 /// Place on the line and segment id of each start on it.
 fn starts_of(line: &[u8]) -> Vec<(usize, String)> {
-    let objects = read_line(line).objects;
-    let starts = objects.iter().enumerate().filter_map(|(index, object)| match &object.content {
-        Content::Event(EventRef { segment_id, kind: KindRef::Start(_) }) => {
-            Some((index, segment_id.clone().into_owned()))
+    let mut starts = Vec::new();
+    events_on(line, |index, event| {
+        if event.is_start() {
+            starts.push((index, event.segment_id.clone().into_owned()));
         }
-        _ => None,
     });
-    starts.collect()
+    starts
 }
 
 /// The end of a log, as far as it was read.
@@ -246,7 +244,11 @@ impl<'l> Suffix<'l> {
         if offset >= self.base {
             return Ok(());
         }
-        let base = offset - offset % self.window;
+        let mut base = offset - offset % self.window;
+        if self.base == self.size {
+            // The head is nearly always in the last window, and its repair window in the one before.
+            base = base.saturating_sub(self.window);
+        }
         let mut bytes = Vec::with_capacity(self.bytes.len() + (self.base - base) as usize);
         self.log.read_range(base..self.base, &mut bytes)?;
         bytes.append(&mut self.bytes);

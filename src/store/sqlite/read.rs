@@ -20,7 +20,7 @@ pub(super) struct FileSnapshot<'a, C> {
 }
 
 impl<'a, C: Deref<Target = Connection>> FileSnapshot<'a, C> {
-    /// A view of a file as far as its parts reach; bytes that only its row claims are not there.
+    /// A view of a file whose row records that size.
     pub(super) fn of_size(connection: C, path: &'a Path, zone: &str, name: &str, size: u64) -> Self {
         Self { connection, path, zone: zone.to_owned(), name: name.to_owned(), size }
     }
@@ -34,8 +34,8 @@ impl<'a, 'c> FileSnapshot<'a, Transaction<'c>> {
         zone: &str,
         name: &str,
     ) -> Result<Option<Self>, StoreError> {
-        let Some(row) = file_row(&transaction, path, READING, zone, name)? else { return Ok(None) };
-        Ok(Some(Self::of_size(transaction, path, zone, name, row.size.min(row.stored))))
+        let size = file_size(&transaction, path, READING, zone, name)?;
+        Ok(size.map(|size| Self::of_size(transaction, path, zone, name, size)))
     }
 }
 
@@ -91,47 +91,26 @@ impl<C> FileSnapshot<'_, C> {
     }
 }
 
-/// A file's row.
-pub(super) struct FileRow {
-    /// The size that the row records.
-    pub(super) size: u64,
-    /// Where the last part that is there ends.
-    stored: u64,
-}
-
-/// Reads a file's row; `None` without such a file or without our tables.
-pub(super) fn file_row(
+/// The size that a file's row records; `None` without such a file or without our tables.
+pub(super) fn file_size(
     connection: &Connection,
     path: &Path,
     doing: &'static str,
     zone: &str,
     name: &str,
-) -> Result<Option<FileRow>, StoreError> {
+) -> Result<Option<u64>, StoreError> {
     let failed = |error| sql_error(path, doing, &error);
-    let prepared = connection.prepare_cached(
-        "SELECT f.size, last.partidx, length(last.data)
-         FROM db_wave_file AS f LEFT JOIN db_file_data AS last
-           ON last.zoneid = f.zoneid AND last.name = f.name AND last.partidx =
-              (SELECT max(partidx) FROM db_file_data WHERE zoneid = ?1 AND name = ?2)
-         WHERE f.zoneid = ?1 AND f.name = ?2",
-    );
-    let mut statement = match prepared {
+    let mut statement = match connection.prepare_cached("SELECT size FROM db_wave_file WHERE zoneid = ?1 AND name = ?2")
+    {
         Err(_) if lacks_tables(connection).map_err(failed)? => return Ok(None),
         prepared => prepared.map_err(failed)?,
     };
-    let row = statement
-        .query_row((zone, name), |row| Ok((row.get::<_, i64>(0)?, row.get::<_, Option<i64>>(1)?, row.get(2)?)))
-        .optional()
-        .map_err(failed)?;
-    let Some((size, last_part, last_bytes)) = row else { return Ok(None) };
-    let last_bytes: Option<i64> = last_bytes;
-    let (Ok(size), Ok(last_part)) = (u64::try_from(size), last_part.map(u64::try_from).transpose()) else {
-        let detail = format!("the size or a part number of `{name}` in zone `{zone}` is negative");
-        return Err(StoreError::new(StoreErrorKind::Corrupt, Some(path), doing, detail));
-    };
-    let last_bytes = last_bytes.unwrap_or(0).cast_unsigned().min(PART_BYTES);
-    let stored = last_part.map_or(0, |part| part.saturating_mul(PART_BYTES).saturating_add(last_bytes));
-    Ok(Some(FileRow { size, stored }))
+    let size: Option<i64> = statement.query_row((zone, name), |row| row.get(0)).optional().map_err(failed)?;
+    let size = size.map(u64::try_from).transpose();
+    size.map_err(|_| {
+        let detail = format!("the recorded size of `{name}` in zone `{zone}` is negative");
+        StoreError::new(StoreErrorKind::Corrupt, Some(path), doing, detail)
+    })
 }
 
 /// All files of a name, ordered by zone.

@@ -1,6 +1,6 @@
 //! Writing files into the database.
 
-use super::read::{FileSnapshot, file_row};
+use super::read::{FileSnapshot, file_size};
 use super::{WRITING, begin, sql_error};
 use crate::store::{
     AppendOptions, Appended, Durability, MakeLine, PART_BYTES, Snapshot, StoreError, StoreErrorKind, closed_line,
@@ -40,8 +40,8 @@ pub(super) fn append(
     make: &mut MakeLine<'_>,
 ) -> Result<Appended, StoreError> {
     let transaction = begin_write(connection, path, options.durability)?;
-    let size = match file_row(&transaction, path, WRITING, zone, name)? {
-        Some(row) => row.size,
+    let size = match file_size(&transaction, path, WRITING, zone, name)? {
+        Some(size) => size,
         None => insert_row(&transaction, path, zone, name, options.now_ms).map(|()| 0)?,
     };
     let mut present = FileSnapshot::of_size(&*transaction, path, zone, name, size);
@@ -64,7 +64,7 @@ pub(super) fn put_once(
     options: AppendOptions,
 ) -> Result<bool, StoreError> {
     let transaction = begin_write(connection, path, options.durability)?;
-    if file_row(&transaction, path, WRITING, zone, name)?.is_some() {
+    if file_size(&transaction, path, WRITING, zone, name)?.is_some() {
         return Ok(false);
     }
     insert_row(&transaction, path, zone, name, options.now_ms)?;

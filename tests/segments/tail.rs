@@ -1,12 +1,9 @@
-//! The segment index: what a log means, however damaged, and that reading it backward says the same.
-#![expect(clippy::unwrap_used, reason = "tests")]
+//! Reading a log backward says what a fold of the whole log says, and costs the same at any age.
 
 use proptest::prelude::*;
-use resume_gate::segments::{
-    EndReason, Segment, Start, Windows, chain_head, fold, fold_within, head_session, newest_segment_id, newest_where,
-    record_end_with_provider_bytes, record_session, record_start,
-};
-use resume_gate::store::MemoryStore;
+use resume_gate::segments::{Segment, TAIL_WINDOW_BYTES, Windows, fold_within, newest_where};
+use resume_gate::store::{Snapshot, StoreError};
+use std::ops::Range;
 
 /// The newest accepted segment by a fold of the whole log.
 fn by_fold(log: &[u8], windows: Windows, accept: impl Fn(&Segment) -> bool) -> Option<Segment> {
@@ -83,7 +80,7 @@ fn log() -> impl Strategy<Value = Vec<u8>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 4000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 3000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn reading_backward_gives_what_a_full_fold_gives(
@@ -104,20 +101,62 @@ proptest! {
     }
 }
 
+/// A log that counts what is read of it.
+struct Counted<'l> {
+    log: &'l [u8],
+    read: u64,
+    largest: u64,
+}
+
+impl Snapshot for Counted<'_> {
+    fn size(&self) -> u64 {
+        self.log.len() as u64
+    }
+
+    fn read_range(&mut self, range: Range<u64>, into: &mut Vec<u8>) -> Result<(), StoreError> {
+        self.read += range.end - range.start;
+        self.largest = self.largest.max(range.end - range.start);
+        self.log.read_range(range, into)
+    }
+}
+
+fn lines(count: usize, line: impl Fn(usize) -> String) -> Vec<u8> {
+    (0..count).map(line).collect::<Vec<_>>().concat().into_bytes()
+}
+
+fn start(number: usize) -> String {
+    format!("{{\"event\":\"start\",\"segment_id\":\"s{number}\",\"agent_uid\":\"u1\",\"cwd\":\"/w\"}}\n")
+}
+
+fn session(number: usize) -> String {
+    format!("{{\"event\":\"session\",\"segment_id\":\"s{number}\",\"provider_session_id\":\"A{number}\"}}\n")
+}
+
 #[test]
-fn what_is_recorded_is_the_chain_that_is_read() {
-    let mut store = MemoryStore::new();
-    let start = Start { agent_uid: "u1".into(), cwd: "/w".into(), ..Start::default() };
-    let first = record_start(&mut store, &start, 1000).unwrap();
-    record_session(&mut store, "u1", &first, "A", 1001).unwrap();
-    record_end_with_provider_bytes(&mut store, "u1", &first, EndReason::Exited, None, Some(500), 2000).unwrap();
-    let second = record_start(&mut store, &start, 3000).unwrap();
-    let head = chain_head(&mut store, "u1", Some(&second)).unwrap();
-    assert_eq!(head.head().unwrap().session_id, "A");
-    assert_eq!(head.head().unwrap().provider_bytes_end, Some(500));
-    assert_eq!(newest_segment_id(&mut store, "u1").unwrap(), Some(second));
-    let chain = fold("u1", store.bytes("agent-uid:u1:segments", "segments.jsonl").unwrap());
-    assert_eq!(chain.anomalies, []);
-    assert_eq!(head_session(&chain.segments, None).unwrap().start.segment_id, first);
-    assert_eq!(chain.segments.last().unwrap().start.predecessor_segment_id, Some(first));
+fn the_head_of_a_long_log_costs_its_last_two_windows() {
+    let log = lines(100_000, |number| start(number) + &session(number));
+    let mut counted = Counted { log: &log, read: 0, largest: 0 };
+    let head = newest_where(&mut counted, "u1", Windows::default(), |segment| segment.session_id.is_some());
+    assert_eq!(head.unwrap().unwrap().session_id.as_deref(), Some("A99999"));
+    assert!(counted.read <= 3 * TAIL_WINDOW_BYTES, "{} bytes were read", counted.read);
+}
+
+#[test]
+fn a_far_head_is_found_by_reading_each_byte_once_in_small_pieces() {
+    let mut log = (start(0) + &session(0)).into_bytes();
+    log.extend(lines(100_000, |number| start(number + 1)));
+    let mut counted = Counted { log: &log, read: 0, largest: 0 };
+    let head = newest_where(&mut counted, "u1", Windows::default(), |segment| segment.session_id.is_some());
+    assert_eq!(head.unwrap().unwrap().session_id.as_deref(), Some("A0"));
+    assert!(counted.read <= log.len() as u64 + 8 * TAIL_WINDOW_BYTES, "{} of {}", counted.read, log.len());
+    assert!(counted.largest <= 3 * TAIL_WINDOW_BYTES, "{} bytes in one piece", counted.largest);
+}
+
+#[test]
+fn a_line_of_many_mebibytes_is_crossed() {
+    let mut log = (start(0) + &session(0)).into_bytes();
+    log.extend(format!("{{\"event\":\"note\",\"text\":\"{}\"}}\n", "x".repeat(9 << 20)).into_bytes());
+    log.extend(format!("{}\n", "y".repeat(3 << 20)).into_bytes());
+    assert_eq!(by_tail(&log, Windows::default(), |_| true), by_fold(&log, Windows::default(), |_| true));
+    assert!(by_tail(&log, Windows::default(), |_| true).is_some());
 }
