@@ -141,9 +141,7 @@ fn by_hand(case: &Plain) -> usize {
     if case.head_file == Some(HeadFile::Grown) {
         return 8;
     }
-    if case.head_login == Some(HeadLogin::Other)
-        && matches!(case.head_file, Some(HeadFile::Shrunk | HeadFile::Empty))
-    {
+    if case.head_login == Some(HeadLogin::Other) && matches!(case.head_file, Some(HeadFile::Shrunk | HeadFile::Empty)) {
         return 9;
     }
     if here && case.head_busy == Some(HeadBusy::Yes) {

@@ -23,8 +23,8 @@ mod emit;
 mod export;
 #[cfg(feature = "yaml")]
 mod fields;
-mod index;
 mod graph;
+mod index;
 #[cfg(feature = "yaml")]
 mod load;
 mod model;
@@ -44,9 +44,9 @@ pub use diagnostic::{Clash, Code, Diagnostic, Label, Masker, Misnamed, Problem, 
 pub use diff::{Change, Diff, Edit, Move, diff};
 #[cfg(feature = "yaml")]
 pub use emit::emit;
-pub use index::{INDEXED_RULES, Index};
 pub use export::{DmnVersion, NOT_APPLICABLE, csv, dmn};
 pub use graph::{dot, mermaid};
+pub use index::{INDEXED_RULES, Index};
 #[cfg(feature = "yaml")]
 pub use load::{Loaded, load};
 pub use model::{

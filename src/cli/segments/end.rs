@@ -13,7 +13,7 @@ use crate::claude::dirs::Places;
 use crate::claude::session::{Found, find as find_session};
 use crate::explain::Note;
 use crate::process::ProcessTable;
-use crate::segments::{End, EndReason, Event, Segment, append, exit_reason, newest_segment_id};
+use crate::segments::{End, EndReason, Ended, Event, Segment, append, exit_reason, newest_segment_id};
 use crate::spawn::Deadline;
 use crate::spawn::lock::{AgentLock, lock_path};
 use crate::store::SqliteStore;
@@ -67,10 +67,12 @@ pub(super) fn run(args: &EndArgs, terminal: &Terminal) -> Result<Exit, CliError>
         let measured = || measured(&segment, places(&terminal.env), &mut notes);
         let end = End {
             segment_id: args.segment.clone(),
-            ended_at_ms: Some(args.at_ms.unwrap_or_else(now_ms)),
-            end_reason: args.reason(),
-            byte_end: args.byte_end,
-            provider_bytes_end: args.bytes.or_else(measured),
+            ended: Ended {
+                ended_at_ms: Some(args.at_ms.unwrap_or_else(now_ms)),
+                end_reason: args.reason(),
+                byte_end: args.byte_end,
+                provider_bytes_end: args.bytes.or_else(measured),
+            },
         };
         append(&mut store, &uid, &Event::End(end), now_ms()).map_err(failed)?;
     } else {
