@@ -25,7 +25,6 @@ impl Stamp {
     /// A stamp with a new id for a decision made at `at_ms`.
     #[must_use]
     pub fn new(at_ms: u64, duration_us: u64) -> Self {
-        #[expect(clippy::cast_possible_truncation, reason = "less than a second in nanoseconds fits")]
         let nanos = (at_ms % 1000) as u32 * 1_000_000;
         let time = uuid::Timestamp::from_unix(uuid::NoContext, at_ms / 1000, nanos);
         Self { id: Uuid::new_v7(time), at_ms, duration_us }
