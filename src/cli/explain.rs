@@ -5,7 +5,7 @@ use super::exit::Exit;
 use super::input::read_text;
 use super::spawn_args::SpawnArgs;
 use super::terminal::Terminal;
-use crate::explain::{Case, facts_json, markdown, not_asked, outcome_of_facts, steps_json, text, whatif_json};
+use crate::explain::{Case, facts_json, markdown, not_asked, outcome_of_facts, steps_json, text, visible, whatif_json};
 use crate::gate::{Evaluation, Partial, TABLE, decision_of, evaluate_partial, parse_fact_set};
 use crate::process::ProcessTable;
 use crate::spawn::{Decided, EXPLANATION_SCHEMA, decide, explanation_document};
@@ -58,7 +58,7 @@ fn explained(decided: &Decided, format: ExplainFormat, terminal: &Terminal) -> S
         (None, _) => {
             let mut out = format!("{}\n{}\n", terminal.ink.strong(&outcome), decided.reason());
             for note in &decided.notes {
-                out.push_str(&format!("{}  {}\n", terminal.ink.faint("note"), note.text));
+                out.push_str(&format!("{}  {}\n", terminal.ink.faint("note"), visible(&note.text)));
             }
             out
         }

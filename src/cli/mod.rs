@@ -13,6 +13,7 @@ mod segments;
 mod spawn_args;
 mod terminal;
 
+use crate::explain::visible;
 use clap::{CommandFactory, Parser};
 use error::CliError;
 use exit::Exit;
@@ -68,9 +69,9 @@ pub fn main() -> ExitCode {
     let exit = match run(&cli.command, &terminal) {
         Ok(exit) => exit,
         Err(CliError::Failed { message, help, exit }) => {
-            terminal.say(&format!("{} {message}", terminal.err_ink.bad("error:")));
+            terminal.say(&format!("{} {}", terminal.err_ink.bad("error:"), visible(&message)));
             if let Some(help) = help {
-                terminal.say(&format!("{} {help}", terminal.err_ink.faint("help:")));
+                terminal.say(&format!("{} {}", terminal.err_ink.faint("help:"), visible(&help)));
             }
             exit
         }

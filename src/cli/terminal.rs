@@ -1,7 +1,8 @@
 //! The edge: standard streams, colour, environment and clock. Nothing below this module touches
 //! any of them.
 
-use crate::explain::{Ink, Note};
+use crate::explain::{Ink, Note, visible};
+use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -129,7 +130,7 @@ impl Terminal {
 
     /// Shows a note on standard error.
     pub(crate) fn note(&self, note: &Note) {
-        self.say(&format!("{} {}", self.err_ink.warn("note:"), note.text));
+        self.say(&format!("{} {}", self.err_ink.warn("note:"), visible(&note.text)));
     }
 }
 

@@ -1,6 +1,6 @@
 //! The explanation as Markdown, for a ticket or a chat.
 
-use super::{Case, changes_text, conditions_text, is_for_people, miss_text, nearest_miss, would_change};
+use super::{Case, changes_text, conditions_text, is_for_people, miss_text, nearest_miss, visible, would_change};
 use crate::gate::trace::{Outcome, steps};
 use std::fmt::Write;
 
@@ -43,5 +43,5 @@ pub fn markdown(case: &Case<'_>) -> String {
 
 /// Text from outside, with what Markdown would act on escaped.
 fn escape(text: &str) -> String {
-    text.chars().flat_map(|c| if "\\`*_{}[]<>#|".contains(c) { vec!['\\', c] } else { vec![c] }).collect()
+    visible(text).chars().flat_map(|c| if "\\`*_{}[]<>#|".contains(c) { vec!['\\', c] } else { vec![c] }).collect()
 }

@@ -15,7 +15,7 @@ use strum::IntoEnumIterator;
 
 pub use json::{facts_json, not_asked, probes_json, steps_json, whatif_json};
 pub use markdown::markdown;
-pub use text::{Ink, short, summary, text};
+pub use text::{Ink, short, summary, text, visible};
 pub use whatif::{Change, nearest_miss, would_change};
 
 /// A decision with everything that its explanation shows.

@@ -61,12 +61,19 @@ const LABEL_COLUMNS: usize = 14;
 /// Longest session id that is shown whole.
 const SHORT_ID_CHARS: usize = 13;
 
-/// A session id short enough to read: the first eight characters and `…` if it is long. Control
-/// characters are shown escaped, so that an id cannot rewrite the terminal.
+/// Text from outside with its control characters and those that turn the direction of writing
+/// escaped, so that an id or a path cannot rewrite the terminal or pass for a line of its own.
+#[must_use]
+pub fn visible(text: &str) -> String {
+    let turns = |c| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{2028}' | '\u{2029}');
+    text.chars().flat_map(|c| if c.is_control() || turns(c) { c.escape_default().collect() } else { vec![c] }).collect()
+}
+
+/// A session id short enough to read, and [`visible`]: the first eight characters and `…` if it is
+/// long.
 #[must_use]
 pub fn short(id: &str) -> String {
-    let safe: String =
-        id.chars().flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] }).collect();
+    let safe = visible(id);
     if safe.chars().count() <= SHORT_ID_CHARS { safe } else { safe.chars().take(8).chain(['…']).collect() }
 }
 
@@ -90,7 +97,7 @@ pub fn summary(case: &Case<'_>, ink: Ink) -> String {
         labelled(&mut out, ink, label, sentence);
     }
     for note in case.notes {
-        labelled(&mut out, ink, "note", &ink.warn(&note.text));
+        labelled(&mut out, ink, "note", &ink.warn(&visible(&note.text)));
     }
     let mut whatif = String::new();
     if let Some(step) = nearest_miss(case.table, case.evaluation) {
@@ -173,5 +180,5 @@ fn evidence_text(evidence: &Evidence) -> String {
     if let Some(error) = &evidence.error {
         let _ = write!(text, ", {error}");
     }
-    text
+    visible(&text)
 }
