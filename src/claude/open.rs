@@ -62,11 +62,11 @@ pub(super) fn read_small(path: &Path, bytes_max: u64) -> Result<Vec<u8>, OpenErr
     if bytes.len() as u64 > bytes_max { Err(OpenError::TooLarge(bytes_max)) } else { Ok(bytes) }
 }
 
-/// Whether what is there of a missing file's path ends in a link: the file itself, its folder, or
-/// the `projects` folder above.
+/// Whether what is there of a missing file's path ends in a link to nothing: the file itself, or
+/// any folder above. A link to a folder that lacks the rest is a folder like any other.
 fn leads_nowhere(path: &Path) -> bool {
-    let nearest = path.ancestors().take(3).find_map(|part| fs::symlink_metadata(part).ok());
-    nearest.is_some_and(|metadata| metadata.is_symlink())
+    let mut there = path.ancestors().filter_map(|part| Some((part, fs::symlink_metadata(part).ok()?)));
+    there.next().is_some_and(|(part, metadata)| metadata.is_symlink() && fs::metadata(part).is_err())
 }
 
 #[cfg(unix)]

@@ -81,7 +81,8 @@ pub fn find_recorded(head: &Head, places: &Places) -> Option<Found> {
     let config_dir = places.usable(head.config_dir.as_deref())?;
     let cwd = places.usable(head.cwd.as_deref())?;
     let found = find(&config_dir, &cwd, &head.session_id);
-    if !matches!(found, Found::Missing { .. }) {
+    let is_gone = matches!(found, Found::Missing { .. } | Found::Unreadable { error: OpenError::DanglingLink, .. });
+    if !is_gone {
         return Some(found);
     }
     match global_twin(&config_dir, places).map(|twin| find(&twin, &cwd, &head.session_id)) {
