@@ -13,7 +13,10 @@ use std::path::Path;
 /// Largest table file that is read, in bytes.
 const MAX_TABLE_BYTES: u64 = 4 << 20;
 
-/// The text of a file, or of standard input for `-` and nothing.
+/// What some editors put in front of a text.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// The text of a file, or of standard input for `-` and nothing; without a byte-order mark.
 pub(super) fn read_text(path: Option<&Path>) -> Result<String, CliError> {
     let mut bytes = Vec::new();
     let read = match path.filter(|path| path.as_os_str() != "-") {
@@ -22,6 +25,9 @@ pub(super) fn read_text(path: Option<&Path>) -> Result<String, CliError> {
     };
     let name = path.map_or_else(|| "standard input".into(), |path| path.display().to_string());
     read.map_err(|error| CliError::usage(format!("cannot read `{name}`: {error}")))?;
+    if bytes.starts_with(BYTE_ORDER_MARK) {
+        bytes.drain(..BYTE_ORDER_MARK.len());
+    }
     // One bad byte spoils its own line only; lines are judged one by one.
     Ok(String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
 }
