@@ -4,6 +4,7 @@ use super::error::CliError;
 use super::terminal::{Environment, Terminal};
 use crate::claude::dirs::Places;
 use crate::spawn::{Login, Offered, Parentage, SpawnRequest};
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -95,9 +96,13 @@ pub(super) fn places(env: &Environment) -> Places {
     Places { home: env.home.clone(), agentmux_home: env.agentmux_home.clone() }
 }
 
-/// The login from the flag, the environment, or the default.
+/// The login from the flag, the environment, or the default. One whose name is no text is not
+/// known: the provider will use it, and no other may stand in for it.
 pub(super) fn login(flag: Option<&str>, env: &Environment) -> Login {
-    let named = flag.filter(|dir| !dir.is_empty()).map(str::to_owned).or_else(|| env.claude_config_dir.clone());
+    let given = flag.filter(|dir| !dir.is_empty()).map(OsString::from).or_else(|| env.claude_config_dir.clone());
+    let Ok(named) = given.map(OsString::into_string).transpose() else {
+        return Login::Unknown;
+    };
     match (named, &env.home) {
         (Some(dir), _) if dir.starts_with('~') => Login::Named(dir),
         (Some(dir), _) => Login::Named(absolute(&dir)),

@@ -24,8 +24,8 @@ pub(crate) enum ColorChoice {
 pub(crate) struct Environment {
     /// The home directory.
     pub home: Option<PathBuf>,
-    /// `CLAUDE_CONFIG_DIR`, unless empty.
-    pub claude_config_dir: Option<String>,
+    /// `CLAUDE_CONFIG_DIR`, unless empty; it need not be text.
+    pub claude_config_dir: Option<OsString>,
     /// `AGENTMUX_AGENT_UID`, unless empty.
     pub agent_uid: Option<String>,
     /// `RESUME_GATE_STORE`, unless empty.
@@ -50,7 +50,7 @@ impl Environment {
         let path = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         Self {
             home: std::env::home_dir().filter(|home| !home.as_os_str().is_empty()),
-            claude_config_dir: text("CLAUDE_CONFIG_DIR"),
+            claude_config_dir: std::env::var_os("CLAUDE_CONFIG_DIR").filter(|dir| !dir.is_empty()),
             agent_uid: text("AGENTMUX_AGENT_UID"),
             store: path("RESUME_GATE_STORE"),
             agentmux_home: path("AGENTMUX_HOME"),
