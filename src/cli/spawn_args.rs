@@ -11,14 +11,14 @@ use std::time::Duration;
 /// Longest time in milliseconds that reading the chain, and everything else before the decision,
 /// may take by default.
 const DEFAULT_BUDGET_MS: u64 = 1_000;
-/// Longest budget that can be asked for, in milliseconds.
+/// Longest budget in milliseconds; one that asks for more gets this.
 const MAX_BUDGET_MS: u64 = 600_000;
 
 /// The spawn that is about to happen.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct SpawnArgs {
     /// The agent's stable id [default: $AGENTMUX_AGENT_UID]
-    #[arg(long, value_name = "UID")]
+    #[arg(long, value_name = "UID", allow_hyphen_values = true)]
     pub agent: Option<String>,
     /// The session the pane holds and would resume
     #[arg(long, value_name = "SID", allow_hyphen_values = true, conflicts_with = "history")]
@@ -39,7 +39,7 @@ pub(crate) struct SpawnArgs {
     #[arg(long, value_name = "SID", allow_hyphen_values = true)]
     pub poisoned: Option<String>,
     /// The agent this one was forked from
-    #[arg(long, value_name = "UID", conflicts_with = "agents_db")]
+    #[arg(long, value_name = "UID", allow_hyphen_values = true, conflicts_with = "agents_db")]
     pub forked_from: Option<String>,
     /// An AgentMux database that says which agent this one was forked from
     #[arg(long, value_name = "PATH")]
@@ -48,12 +48,12 @@ pub(crate) struct SpawnArgs {
     #[arg(long, value_name = "KEY")]
     pub identity: Option<String>,
     /// The segment that was already recorded for this spawn, left out of the chain
-    #[arg(long, value_name = "SEGMENT")]
+    #[arg(long, value_name = "SEGMENT", allow_hyphen_values = true)]
     pub current: Option<String>,
     #[command(flatten)]
     pub store: StoreArg,
     /// Longest time for reading the chain, and again for everything else before the decision
-    #[arg(long, value_name = "MS", default_value_t = DEFAULT_BUDGET_MS, value_parser = clap::value_parser!(u64).range(1..=MAX_BUDGET_MS))]
+    #[arg(long, value_name = "MS", default_value_t = DEFAULT_BUDGET_MS)]
     pub budget: u64,
 }
 
@@ -156,7 +156,7 @@ impl SpawnArgs {
             parentage,
             store: self.store.locate(env).ok(),
             places: places(env),
-            budget: Duration::from_millis(self.budget),
+            budget: Duration::from_millis(self.budget.min(MAX_BUDGET_MS)),
         }
     }
 }
