@@ -44,6 +44,19 @@ pub fn holder(config_dir: &Path, session_id: &str, processes: &ProcessTable) -> 
     })
 }
 
+/// The session that a running process has open now, by this login's registry. A process can move
+/// to another session while it runs. `None` if it has not registered (yet), or the version keeps
+/// no registry.
+#[must_use]
+pub fn session_of(config_dir: &Path, pid: u32, processes: &ProcessTable) -> Option<String> {
+    let path = config_dir.join("sessions").join(format!("{pid}.json"));
+    let entry = Entry::parse(&read_small(&path, ENTRY_BYTES_MAX).ok()?)?;
+    // The file may be left over from an earlier process with this pid.
+    let own_domain = processes.pid_domain();
+    let is_its = entry.pid == pid && entry.is_of_domain(own_domain.as_deref()) && entry.is_running(processes);
+    is_its.then_some(entry.session_id)
+}
+
 /// `<pid>.json`.
 fn is_entry(path: &Path) -> bool {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();

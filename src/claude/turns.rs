@@ -6,10 +6,13 @@
 use super::complete::{self, record};
 use super::lines::{Bounds, LinesBack};
 use super::open::{OpenError, Regular, open_regular};
+use std::io::Read as _;
 use std::path::Path;
 
 /// How far from its end a file is searched for a record, in bytes.
 const SEARCH_BYTES_MAX: u64 = 1 << 30;
+/// How much is read at a time of a file that is searched as a whole, in bytes.
+const SCAN_BYTES: usize = 1 << 20;
 
 /// Whether a session file holds a `user` or `assistant` record, near either end of it. One that
 /// is not there holds none.
@@ -57,6 +60,28 @@ pub fn holds_turn_after(path: &Path, uuid: &str) -> Result<bool, OpenError> {
         is_after |= record.is_turn;
     }
     Ok(false)
+}
+
+/// Whether these bytes stand anywhere in a session file, such as a record's `uuid`.
+///
+/// # Errors
+///
+/// What kept the file from being read; also that it is not there.
+pub fn mentions(path: &Path, text: &str) -> Result<bool, OpenError> {
+    let Regular { mut file, .. } = open_regular(path)?;
+    let finder = memchr::memmem::Finder::new(text);
+    let overlap = text.len().saturating_sub(1);
+    let mut window = Vec::with_capacity(SCAN_BYTES + overlap);
+    loop {
+        let read = file.by_ref().take(SCAN_BYTES as u64).read_to_end(&mut window)?;
+        if finder.find(&window).is_some() {
+            return Ok(true);
+        }
+        if read == 0 {
+            return Ok(false);
+        }
+        window.drain(..window.len().saturating_sub(overlap));
+    }
 }
 
 fn back(Regular { file, size }: Regular) -> LinesBack<std::fs::File> {

@@ -10,6 +10,7 @@ mod input;
 pub mod listing;
 mod rules;
 mod segments;
+mod run;
 mod spawn_args;
 mod terminal;
 
@@ -42,6 +43,7 @@ enum Command {
     Rules(rules::RulesCommand),
     #[command(subcommand)]
     Segments(segments::SegmentsCommand),
+    Run(run::RunArgs),
     /// Print a completion script for a shell
     Completions {
         /// The shell
@@ -93,6 +95,7 @@ fn run(command: &Command, terminal: &Terminal) -> Result<Exit, CliError> {
         Command::Eval(args) => eval::run(args, terminal),
         Command::Rules(command) => rules::run(command, terminal),
         Command::Segments(command) => segments::run(command, terminal),
+        Command::Run(args) => run::run(args, terminal),
         Command::Completions { shell } => completions(*shell, terminal),
         Command::Man => man(terminal),
     }

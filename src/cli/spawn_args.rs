@@ -10,7 +10,7 @@ use std::time::Duration;
 
 /// Longest time in milliseconds that reading the chain, and everything else before the decision,
 /// may take by default.
-const DEFAULT_BUDGET_MS: u64 = 1_000;
+pub(super) const DEFAULT_BUDGET_MS: u64 = 1_000;
 /// Longest budget in milliseconds; one that asks for more gets this.
 const MAX_BUDGET_MS: u64 = 600_000;
 

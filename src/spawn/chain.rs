@@ -79,7 +79,7 @@ impl Question {
         let mut chain = Chain { head, ..Chain::default() };
         // Only an agent without a conversation of its own can branch from its parent's.
         if chain.head == ChainHead::Empty
-            && let Some(parent) = self.parent()?
+            && let Some(parent) = parent_of(&self.parentage, &self.uid, self.wait)?
         {
             chain.fork_source = chain_head(&mut store, &parent, None)?.head().cloned();
             if let Some(candidate) = &self.candidate {
@@ -88,15 +88,16 @@ impl Question {
         }
         Ok(chain)
     }
+}
 
-    fn parent(&self) -> Result<Option<String>, StoreError> {
-        let lineage: Box<dyn Lineage> = match &self.parentage {
-            Parentage::None => return Ok(None),
-            Parentage::ForkOf(parent) => Box::new(ForkedFrom(Some(parent.clone()))),
-            Parentage::AgentsDb(path) => Box::new(AgentsDb::open(path, self.wait)?),
-        };
-        fork_parent(&*lineage, &self.uid)
-    }
+/// The agent that `uid` was forked from, if it was.
+pub(super) fn parent_of(parentage: &Parentage, uid: &str, wait: Duration) -> Result<Option<String>, StoreError> {
+    let lineage: Box<dyn Lineage> = match parentage {
+        Parentage::None => return Ok(None),
+        Parentage::ForkOf(parent) => Box::new(ForkedFrom(Some(parent.clone()))),
+        Parentage::AgentsDb(path) => Box::new(AgentsDb::open(path, wait)?),
+    };
+    fork_parent(&*lineage, uid)
 }
 
 /// Sessions of the agent's chain other than `head`, the newest first. Empty if they cannot be had.

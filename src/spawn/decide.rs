@@ -14,7 +14,7 @@ use crate::explain::Note;
 use crate::gate::facts::{Fact, ForkRecord, HeadRecord};
 use crate::gate::{Evidence, GateInput, Gated, Head, ResumeGate, resume_gate};
 use crate::process::ProcessTable;
-use crate::segments::with_legacy_identity;
+use crate::segments::{Start, with_legacy_identity};
 use std::path::{Path, PathBuf};
 
 /// A decided spawn with everything that led to it.
@@ -79,6 +79,27 @@ pub fn decide(request: &SpawnRequest, processes: &ProcessTable) -> Decided {
     let remarks = notes::about(&decided, request, why_unknown.as_deref(), deadline);
     decided.notes.extend(remarks);
     decided
+}
+
+impl Decided {
+    /// The start of the spawn's segment, as far as the decision knows it: a host adds what it knows
+    /// beside (its pane, its version) and hands it to
+    /// [`record_start`](crate::segments::record_start) when it has spawned the provider.
+    #[must_use]
+    pub fn segment_start(&self) -> Start {
+        let record = &self.plan.record;
+        Start {
+            agent_uid: self.agent_uid.clone().unwrap_or_default(),
+            provider: self.input.provider.clone(),
+            config_dir: self.input.config_dir.clone(),
+            provider_session_id: record.provider_session_id.clone(),
+            cwd: self.input.cwd.clone(),
+            continuity_rung: record.rung.clone(),
+            identity_key: self.input.identity.clone(),
+            forked_from: record.forked_from.clone(),
+            ..Start::default()
+        }
+    }
 }
 
 /// The key of who is signed in at the spawn's login, or why it is not known.

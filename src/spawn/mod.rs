@@ -22,6 +22,7 @@ mod probes;
 pub mod relocate;
 mod relocate_error;
 mod request;
+pub mod run;
 pub mod settle;
 mod unfinished;
 

@@ -1,0 +1,9 @@
+//! `resume-gate run` end to end: real processes, real files, a provider that behaves as one of the
+//! three measured versions of Claude Code does.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
+
+mod basics;
+mod refusals;
+mod rejected;
+mod signals;
+mod world;

@@ -1,0 +1,279 @@
+//! A store, logins of one person or two, a working directory, and the two programs in them.
+
+use resume_gate::claude::layout;
+use resume_gate::claude::marker::Marker;
+use resume_gate::process::ProcessTable;
+use resume_gate::segments::{Segment, segments};
+use resume_gate::store::SqliteStore;
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// The versions that the stub can be.
+pub(crate) const VERSIONS: [&str; 3] = ["2.0.77", "2.1.112", "2.1.332"];
+/// The agent under test.
+pub(crate) const U1: &str = "u1";
+/// Another one.
+pub(crate) const U2: &str = "u2";
+
+/// How long anything may take that is waited for.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+pub(crate) struct World {
+    _dir: TempDir,
+    pub(crate) root: PathBuf,
+    pub(crate) cwd: PathBuf,
+    pub(crate) store: PathBuf,
+    version: &'static str,
+}
+
+/// How a command ended.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    pub(crate) status: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl From<Output> for Ended {
+    fn from(output: Output) -> Self {
+        Self {
+            status: output.status.code(),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+}
+
+impl Ended {
+    #[track_caller]
+    pub(crate) fn ok(self) -> Self {
+        assert_eq!(self.status, Some(0), "{self:?}");
+        self
+    }
+
+    /// Our line on standard error: what was done and by which rule.
+    pub(crate) fn line(&self) -> &str {
+        self.stderr.lines().find_map(|line| line.strip_prefix("resume-gate: ")).unwrap_or_default()
+    }
+}
+
+impl World {
+    pub(crate) fn new(version: &'static str) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        let cwd = root.join("work");
+        fs::create_dir_all(&cwd).unwrap();
+        let store = root.join("data/filestore.db");
+        let world = Self { _dir: dir, root, cwd, store, version };
+        world.sign_in("a", "ann");
+        world.sign_in("b", "ann");
+        world.sign_in("c", "bob");
+        world
+    }
+
+    pub(crate) fn version(&self) -> &'static str {
+        self.version
+    }
+
+    pub(crate) fn login(&self, name: &str) -> PathBuf {
+        self.root.join("cfg").join(name)
+    }
+
+    fn sign_in(&self, login: &str, who: &str) {
+        fs::create_dir_all(self.login(login)).unwrap();
+        let account = format!(r#"{{"oauthAccount":{{"accountUuid":"{who}","organizationUuid":"org"}}}}"#);
+        fs::write(self.login(login).join(".claude.json"), account).unwrap();
+    }
+
+    /// A directory beside the working directory.
+    pub(crate) fn directory(&self, name: &str) -> PathBuf {
+        let path = self.root.join(name);
+        fs::create_dir_all(&path).unwrap();
+        path
+    }
+
+    pub(crate) fn session(&self, login: &str, id: &str) -> PathBuf {
+        self.session_in(login, &self.cwd, id)
+    }
+
+    pub(crate) fn session_in(&self, login: &str, cwd: &Path, id: &str) -> PathBuf {
+        layout::session_file(&self.login(login), cwd, id).unwrap()
+    }
+
+    /// Our command in a bare environment.
+    pub(crate) fn gate<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_resume-gate"));
+        self.bare(&mut command).args(arguments).env("RESUME_GATE_STORE", &self.store);
+        command
+    }
+
+    /// Any program in the bare environment.
+    pub(crate) fn bare_command(&self, program: &str) -> Command {
+        let mut command = Command::new(program);
+        self.bare(&mut command).env("RESUME_GATE_STORE", &self.store);
+        command
+    }
+
+    /// The provider by itself with a pipe to type into.
+    pub(crate) fn claude_typing(&self, login: &str, arguments: &[&str]) -> Child {
+        let mut command = Command::new(provider());
+        self.bare(&mut command).args(arguments).env("CLAUDE_CONFIG_DIR", self.login(login));
+        command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap()
+    }
+
+    /// The provider by itself, as a person uses it on the side.
+    pub(crate) fn claude(&self, login: &str, arguments: &[&str]) -> Ended {
+        let mut command = Command::new(provider());
+        self.bare(&mut command).args(arguments).env("CLAUDE_CONFIG_DIR", self.login(login)).output().unwrap().into()
+    }
+
+    fn bare<'c>(&self, command: &'c mut Command) -> &'c mut Command {
+        command
+            .env_clear()
+            .env("PATH", "/usr/local/bin:/usr/bin:/bin")
+            .env("HOME", self.root.join("home"))
+            .env("STUB_CLAUDE_VERSION", self.version)
+            .current_dir(&self.cwd)
+            .stdin(Stdio::null())
+    }
+
+    /// `run` with options of its own and arguments for the provider, under login `a` unless another is named.
+    pub(crate) fn run_command(&self, options: &[&str], arguments: &[&str]) -> Command {
+        let mut command = self.gate(["run"]);
+        if !options.contains(&"--agent") {
+            command.args(["--agent", U1]);
+        }
+        if !options.contains(&"--config-dir") {
+            command.arg("--config-dir").arg(self.login("a"));
+        }
+        command.args(options).arg("--").arg(provider()).args(arguments);
+        command
+    }
+
+    pub(crate) fn run(&self, options: &[&str], arguments: &[&str]) -> Ended {
+        self.run_command(options, arguments).output().unwrap().into()
+    }
+
+    /// A turn of the agent's under login `a`.
+    pub(crate) fn say(&self, words: &str) -> Ended {
+        self.run(&[], &["-p", words]).ok()
+    }
+
+    /// `run` in the background, its output kept for later.
+    pub(crate) fn start(&self, options: &[&str], arguments: &[&str]) -> Child {
+        let mut command = self.run_command(options, arguments);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    }
+
+    /// `run` in the background with a pipe to type into.
+    pub(crate) fn start_typing(&self, options: &[&str], arguments: &[&str]) -> Child {
+        let mut command = self.run_command(options, arguments);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    }
+
+    /// The agent's chain.
+    pub(crate) fn chain(&self, uid: &str) -> Vec<Segment> {
+        let mut store = SqliteStore::reader(&self.store, Duration::from_secs(5)).unwrap();
+        let folded = segments(&mut store, uid).unwrap();
+        assert_eq!(folded.anomalies, [], "what `run` writes reads without a remark");
+        folded.segments
+    }
+
+    /// The newest segment.
+    pub(crate) fn newest(&self, uid: &str) -> Segment {
+        self.chain(uid).pop().expect("the agent has a segment")
+    }
+
+    /// The session of the newest segment.
+    pub(crate) fn head(&self, uid: &str) -> String {
+        self.newest(uid).session_id.expect("the newest segment has a session")
+    }
+
+    /// Fails if a copy, a marker or a temporary is left under any login.
+    #[track_caller]
+    pub(crate) fn assert_nothing_left(&self) {
+        for path in listing(&self.root.join("cfg")).into_keys() {
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            assert!(!name.contains("agentmux"), "{} is left", path.display());
+        }
+    }
+}
+
+/// The provider's program.
+pub(crate) fn provider() -> PathBuf {
+    PathBuf::from(env!("CARGO_BIN_EXE_stub-claude"))
+}
+
+/// Everything below a folder with its content.
+pub(crate) fn listing(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    for entry in fs::read_dir(folder).into_iter().flatten() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.append(&mut listing(&path));
+        } else {
+            found.insert(path.clone(), fs::read(&path).unwrap());
+        }
+    }
+    found
+}
+
+pub(crate) fn size(path: &Path) -> u64 {
+    fs::metadata(path).unwrap().len()
+}
+
+/// Whether a copy waits there.
+pub(crate) fn is_marked(session: &Path) -> bool {
+    Marker::path_for(session).exists()
+}
+
+/// Waits until something holds.
+#[track_caller]
+pub(crate) fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    let began = Instant::now();
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(began.elapsed() < PATIENCE, "waited in vain until {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// The provider that a running `run` has spawned.
+pub(crate) fn provider_of(run: &Child) -> u32 {
+    let children = format!("/proc/{0}/task", run.id());
+    until("the provider is there", || {
+        fs::read_dir(&children).ok()?.flatten().find_map(|task| {
+            let pids = fs::read_to_string(task.path().join("children")).ok()?;
+            let pid: u32 = pids.split_whitespace().next()?.parse().ok()?;
+            // Between fork and exec it is still us.
+            let name = fs::read_to_string(format!("/proc/{pid}/comm")).ok()?;
+            (name.trim() != "resume-gate").then_some(pid)
+        })
+    })
+}
+
+pub(crate) fn until_ended(pid: u32) {
+    until("the process has ended", || ProcessTable::default().start_ticks(pid).is_none().then_some(()));
+}
+
+/// Sends a signal to one process.
+pub(crate) fn signal(pid: u32, name: &str) {
+    assert!(Command::new("kill").args([&format!("-{name}"), &pid.to_string()]).status().unwrap().success());
+}
+
+pub(crate) fn finish(child: Child) -> Ended {
+    child.wait_with_output().unwrap().into()
+}
+
+/// Types a line.
+pub(crate) fn type_line(child: &mut Child, line: &str) {
+    writeln!(child.stdin.as_mut().unwrap(), "{line}").unwrap();
+}
