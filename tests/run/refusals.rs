@@ -1,6 +1,6 @@
 //! Where `run` spawns nothing and says why, and where it spawns although something is amiss.
 
-use crate::world::{Ended, U1, U2, World, provider};
+use crate::world::{Ended, U1, U2, World, finish, provider, provider_of, signal};
 use resume_gate::segments::is_safe_session_id;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -92,7 +92,9 @@ fn a_fork_whose_parent_is_not_named_any_more_does_not_go_on_in_the_parents_sessi
     let parent = world.head(U1);
     // Its only segment ended before it said anything.
     let fork = ["--agent", U2, "--forked-from", U1];
-    assert_eq!(world.run(&fork, &["-p", " "]).status, Some(1));
+    let child = world.start(&fork, &["-p", "[[slow:30]]"]);
+    signal(provider_of(&child), "KILL");
+    assert_eq!(finish(child).status, Some(137));
     let segment = world.newest(U2);
     assert_eq!((segment.session_id, segment.start.forked_from.as_ref()), (None, Some(&parent)));
     let ended = world.run(&["--agent", U2], &["-p", "x"]);
