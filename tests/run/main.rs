@@ -2,6 +2,7 @@
 //! three measured versions of Claude Code does.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
 
+mod api;
 mod basics;
 mod refusals;
 mod rejected;

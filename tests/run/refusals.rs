@@ -1,6 +1,6 @@
 //! Where `run` spawns nothing and says why, and where it spawns although something is amiss.
 
-use crate::world::{Ended, U1, U2, World, finish, provider, provider_of, signal};
+use crate::world::{Ended, NEWEST, U1, U2, World, finish, provider_of, signal, stub};
 use resume_gate::segments::is_safe_session_id;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -15,7 +15,7 @@ fn assert_refused(ended: &Ended, status: i32, words: &[&str]) {
 
 #[test]
 fn arguments_that_fight_with_ours_are_a_usage_error_that_says_what_to_use() {
-    let world = World::new("2.1.332");
+    let world = World::new(NEWEST);
     for argument in
         ["--resume", "-r", "--continue", "-c", "--session-id=x", "--fork-session", "--no-session-persistence", "-pc"]
     {
@@ -27,7 +27,7 @@ fn arguments_that_fight_with_ours_are_a_usage_error_that_says_what_to_use() {
 
 #[test]
 fn a_chain_that_cannot_be_read_is_an_error_unless_the_session_is_named() {
-    let world = World::new("2.1.332");
+    let world = World::new(NEWEST);
     fs::create_dir_all(world.store.parent().unwrap()).unwrap();
     fs::write(&world.store, "this is no database, and it is longer than a header of one").unwrap();
     let ended = world.run(&[], &["-p", "x"]);
@@ -48,10 +48,10 @@ fn a_chain_that_cannot_be_read_is_an_error_unless_the_session_is_named() {
 
 #[test]
 fn without_an_agent_the_session_has_to_be_named_and_nothing_is_recorded() {
-    let world = World::new("2.1.332");
+    let world = World::new(NEWEST);
     let run = |options: &[&str]| -> Ended {
         let mut command = world.gate(["run", "--config-dir"]);
-        command.arg(world.login("a")).args(options).arg("--").arg(provider()).args(["-p", "x [[say:ran]]"]);
+        command.arg(world.login("a")).args(options).arg("--").arg(stub()).args(["-p", "x [[say:ran]]"]);
         command.output().unwrap().into()
     };
     assert_refused(&run(&[]), 2, &["--agent", "--resume", "--new"]);
@@ -68,7 +68,7 @@ fn without_an_agent_the_session_has_to_be_named_and_nothing_is_recorded() {
 
 #[test]
 fn what_cannot_be_started_is_said_and_leaves_no_copy() {
-    let world = World::new("2.1.332");
+    let world = World::new(NEWEST);
     world.say("one");
     let run = |program: &str, login: &str| -> Ended {
         let mut command = world.gate(["run", "--agent", U1, "--config-dir"]);
@@ -87,7 +87,7 @@ fn what_cannot_be_started_is_said_and_leaves_no_copy() {
 
 #[test]
 fn a_fork_whose_parent_is_not_named_any_more_does_not_go_on_in_the_parents_session() {
-    let world = World::new("2.1.332");
+    let world = World::new(NEWEST);
     world.say("one");
     let parent = world.head(U1);
     // Its only segment ended before it said anything.
@@ -104,7 +104,7 @@ fn a_fork_whose_parent_is_not_named_any_more_does_not_go_on_in_the_parents_sessi
 
 #[test]
 fn a_store_that_cannot_be_written_is_one_warning_and_the_provider_runs() {
-    let world = World::new("2.1.332");
+    let world = World::new(NEWEST);
     world.say("one");
     let head = world.head(U1);
     // Another program holds the database for longer than a writer waits: appends fail.
@@ -126,7 +126,7 @@ fn a_store_that_cannot_be_written_is_one_warning_and_the_provider_runs() {
 
 #[test]
 fn an_unsafe_id_never_reaches_the_provider() {
-    let world = World::new("2.1.332");
+    let world = World::new(NEWEST);
     let ended = world.run(&["--resume", "../../etc"], &["-p", "x"]).ok();
     assert!(ended.line().contains("start fresh instead of"), "{ended:?}");
     assert!(ended.stderr.contains("no safe file name"), "{ended:?}");
@@ -134,7 +134,7 @@ fn an_unsafe_id_never_reaches_the_provider() {
 
 #[test]
 fn a_defaulted_login_is_left_to_the_provider() {
-    let world = World::new("2.1.332");
+    let world = World::new(NEWEST);
     let home = world.root.join("home");
     fs::create_dir_all(&home).unwrap();
     let script = world.root.join("tell");

@@ -1,7 +1,8 @@
 //! Signals on their way through `run`, processes that are killed, and two runs of one agent.
 
 use crate::world::{
-    U1, U2, VERSIONS, World, finish, is_marked, provider_of, signal, size, type_line, until, until_ended,
+    NEWEST, REGISTERING, STUBS, U1, U2, World, finish, is_marked, provider_of, providers, signal, size, type_line,
+    until, until_ended,
 };
 use resume_gate::segments::EndReason;
 use std::fs;
@@ -24,26 +25,26 @@ fn until_writing(world: &World) {
 
 #[test]
 fn a_signal_to_run_reaches_the_provider_and_its_status_comes_back() {
-    for version in VERSIONS {
+    for provider in providers() {
         for (name, status) in [("INT", 0), ("TERM", 143), ("HUP", 129)] {
-            let world = World::new(version);
+            let world = World::new(provider);
             let child = hanging(&world, &[]);
-            let provider = provider_of(&child);
+            let pid = provider_of(&child);
             until_writing(&world);
             signal(child.id(), name);
             let ended = finish(child);
-            assert_eq!(ended.status, Some(status), "{version} {name}: {ended:?}");
-            until_ended(provider);
+            assert_eq!(ended.status, Some(status), "{provider} {name}: {ended:?}");
+            until_ended(pid);
             let end = world.newest(U1).end.unwrap();
             let reason = if status == 0 { EndReason::Exited } else { EndReason::Stopped };
-            assert_eq!(end.end_reason, reason, "{version} {name}");
+            assert_eq!(end.end_reason, reason, "{provider} {name}");
         }
     }
 }
 
 #[test]
 fn a_provider_that_is_killed_ends_the_run_with_128_and_the_signal() {
-    let world = World::new("2.1.332");
+    let world = World::new(NEWEST);
     let child = hanging(&world, &[]);
     signal(provider_of(&child), "KILL");
     assert_eq!(finish(child).status, Some(137));
@@ -54,7 +55,7 @@ fn a_provider_that_is_killed_ends_the_run_with_128_and_the_signal() {
 fn an_interrupted_resume_is_no_rejection() {
     // The newest two end an interrupted prompt with status 0; a script that counts it as a failure
     // and wrote nothing must not make the conversation start anew.
-    let world = World::new("2.1.332");
+    let world = World::new(NEWEST);
     world.say("one");
     let script = world.root.join("stubborn");
     fs::write(&script, "#!/bin/sh\ntrap 'exit 130' INT TERM\n: > ready\nwhile :; do sleep 0.01; done\n").unwrap();
@@ -72,14 +73,14 @@ fn an_interrupted_resume_is_no_rejection() {
 
 #[test]
 fn an_ignored_signal_stays_ignored_for_the_provider_too() {
-    let world = World::new("2.1.332");
+    let world = World::new(NEWEST);
     let run = world.run_command(&[], &["-p", "[[delay:1]] [[say:still here]]"]);
     let mut words: Vec<&std::ffi::OsStr> = vec![run.get_program()];
     words.extend(run.get_args());
     let mut nohup = world.bare_command("nohup");
     // The shell's `trap ''` is what `nohup` does, without its files.
     let child = nohup.args(words).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0).spawn().unwrap();
-    let _provider = provider_of(&child);
+    let _pid = provider_of(&child);
     until_writing(&world);
     signal(child.id(), "HUP");
     let ended = finish(child);
@@ -88,17 +89,17 @@ fn an_ignored_signal_stays_ignored_for_the_provider_too() {
 
 #[test]
 fn a_second_run_of_an_agent_is_refused_and_names_the_first() {
-    for version in VERSIONS {
-        let world = World::new(version);
+    for provider in providers() {
+        let world = World::new(provider);
         let child = hanging(&world, &[]);
-        let provider = provider_of(&child);
+        let pid = provider_of(&child);
         until("the segment is there", || (!world.chain(U1).is_empty()).then_some(()));
         let second = world.run(&[], &["-p", "me too"]);
-        assert_eq!(second.status, Some(3), "{version}: {second:?}");
-        assert!(second.stderr.contains(&format!("process {}", child.id())), "{version}: {second:?}");
-        assert!(second.stderr.contains(&provider.to_string()), "{version}: {second:?}");
-        assert_eq!(world.chain(U1).len(), 1, "{version}: nothing was recorded");
-        assert_eq!(world.run(&["--agent", U2], &["-p", "another agent"]).status, Some(0), "{version}");
+        assert_eq!(second.status, Some(3), "{provider}: {second:?}");
+        assert!(second.stderr.contains(&format!("process {}", child.id())), "{provider}: {second:?}");
+        assert!(second.stderr.contains(&pid.to_string()), "{provider}: {second:?}");
+        assert_eq!(world.chain(U1).len(), 1, "{provider}: nothing was recorded");
+        assert_eq!(world.run(&["--agent", U2], &["-p", "another agent"]).status, Some(0), "{provider}");
         signal(child.id(), "TERM");
         finish(child);
         world.say("now it goes");
@@ -107,25 +108,25 @@ fn a_second_run_of_an_agent_is_refused_and_names_the_first() {
 
 #[test]
 fn a_provider_that_outlives_a_killed_run_holds_the_agent() {
-    for version in VERSIONS {
-        let world = World::new(version);
+    for provider in providers() {
+        let world = World::new(provider);
         world.say("one");
         let head = world.head(U1);
         let mut child = hanging(&world, &[]);
-        let provider = provider_of(&child);
+        let pid = provider_of(&child);
         until("the segment is there", || (world.chain(U1).len() == 2).then_some(()));
         until_writing_more(&world, &head);
         signal(child.id(), "KILL");
         child.wait().unwrap();
         let second = world.run(&[], &["-p", "two"]);
-        assert_eq!(second.status, Some(3), "{version}: {second:?}");
-        assert!(second.stderr.contains(&format!("process {provider}")), "{version}: {second:?}");
-        assert_eq!(world.newest(U1).end, None, "{version}: nobody saw its end");
+        assert_eq!(second.status, Some(3), "{provider}: {second:?}");
+        assert!(second.stderr.contains(&format!("process {pid}")), "{provider}: {second:?}");
+        assert_eq!(world.newest(U1).end, None, "{provider}: nobody saw its end");
 
-        signal(provider, "KILL");
-        until_ended(provider);
+        signal(pid, "KILL");
+        until_ended(pid);
         let third = world.say("three");
-        assert!(third.line().contains("allow by head-is-candidate"), "{version}: {third:?}");
+        assert!(third.line().contains("allow by head-is-candidate"), "{provider}: {third:?}");
         assert_eq!(world.head(U1), head);
     }
 }
@@ -137,26 +138,26 @@ fn until_writing_more(world: &World, session: &str) {
 
 #[test]
 fn a_fork_whose_run_was_killed_is_recorded_as_soon_as_it_has_a_turn_of_its_own() {
-    for version in ["2.1.112", "2.1.332"] {
-        let world = World::new(version);
+    for provider in REGISTERING {
+        let world = World::new(provider);
         world.say("one");
         let parent = world.head(U1);
         let b = world.login("b");
         let options = ["--config-dir", b.to_str().unwrap()];
         let mut child = world.start(&options, &["-p", "[[slow:0.5]] mine [[hang]]"]);
-        let provider = provider_of(&child);
+        let pid = provider_of(&child);
         // The copy stays while there is nothing but the parent's turns, and goes with the first own one.
         until("the copy is there", || is_marked(&world.session("b", &parent)).then_some(()));
         let fork = until("it is recorded", || world.newest(U1).session_id.filter(|id| *id != parent));
         let text = fs::read_to_string(world.session("b", &fork)).unwrap();
-        assert!(text.contains("mine"), "{version}");
+        assert!(text.contains("mine"), "{provider}");
         until("the copy is settled", || (!world.session("b", &parent).exists()).then_some(()));
         signal(child.id(), "KILL");
         child.wait().unwrap();
-        signal(provider, "KILL");
-        until_ended(provider);
+        signal(pid, "KILL");
+        until_ended(pid);
         let ended = world.run(&options, &["-p", "on"]).ok();
-        assert!(ended.line().contains("allow by head-is-candidate"), "{version}: {ended:?}");
+        assert!(ended.line().contains("allow by head-is-candidate"), "{provider}: {ended:?}");
         assert_eq!(world.head(U1), fork);
         world.assert_nothing_left();
     }
@@ -164,8 +165,8 @@ fn a_fork_whose_run_was_killed_is_recorded_as_soon_as_it_has_a_turn_of_its_own()
 
 #[test]
 fn a_session_that_is_open_elsewhere_is_forked() {
-    for version in ["2.1.112", "2.1.332"] {
-        let world = World::new(version);
+    for provider in REGISTERING {
+        let world = World::new(provider);
         world.say("one");
         let parent = world.head(U1);
         // Somebody has it open in a terminal; the opening alone makes it grow.
@@ -178,17 +179,17 @@ fn a_session_that_is_open_elsewhere_is_forked() {
             (bytes.len() as u64 > recorded).then_some(bytes)
         });
         let ended = world.say("two");
-        assert!(ended.line().contains("fork by head-grew"), "{version}: {ended:?}");
-        assert_eq!(fs::read(world.session("a", &parent)).unwrap(), before, "{version}: the parent is byte-identical");
+        assert!(ended.line().contains("fork by head-grew"), "{provider}: {ended:?}");
+        assert_eq!(fs::read(world.session("a", &parent)).unwrap(), before, "{provider}: the parent is byte-identical");
         let fork = world.head(U1);
         assert_ne!(fork, parent);
         drop(other.stdin.take());
         other.wait().unwrap();
 
         // A parent that is open in its own pane while a fork of the agent begins.
-        let busy = World::new(version);
+        let busy = World::new(provider);
         let mut child = busy.start_typing(&[], &[]);
-        let provider = provider_of(&child);
+        let pid = provider_of(&child);
         type_line(&mut child, "one");
         let head = until("it is recorded", || busy.chain(U1).pop()?.session_id);
         until("the turn is over", || {
@@ -196,19 +197,19 @@ fn a_session_that_is_open_elsewhere_is_forked() {
         });
         let quiet = fs::read(busy.session("a", &head)).unwrap();
         let ended = busy.run(&["--agent", U2, "--forked-from", U1], &["-p", "branch"]).ok();
-        assert!(ended.line().contains("fork_from by fork-from-parent"), "{version}: {ended:?}");
-        assert_eq!(fs::read(busy.session("a", &head)).unwrap(), quiet, "{version}: the live parent is byte-identical");
+        assert!(ended.line().contains("fork_from by fork-from-parent"), "{provider}: {ended:?}");
+        assert_eq!(fs::read(busy.session("a", &head)).unwrap(), quiet, "{provider}: the live parent is byte-identical");
         assert_ne!(busy.head(U2), head);
         drop(child.stdin.take());
         assert_eq!(finish(child).status, Some(0));
-        until_ended(provider);
+        until_ended(pid);
     }
 }
 
 #[test]
 fn b05_a_process_that_moves_to_another_session_is_recorded_with_its_last_one() {
-    for version in ["2.1.112", "2.1.332"] {
-        let world = World::new(version);
+    for provider in REGISTERING {
+        let world = World::new(provider);
         let mut child = world.start_typing(&[], &[]);
         type_line(&mut child, "first words");
         let first = until("the first is recorded", || world.chain(U1).pop()?.session_id);
@@ -220,20 +221,20 @@ fn b05_a_process_that_moves_to_another_session_is_recorded_with_its_last_one() {
         assert_eq!(finish(child).status, Some(0));
         let segment = world.newest(U1);
         assert_eq!(segment.earlier_session_ids, [first]);
-        assert_eq!(segment.provider_bytes_end, Some(size(&world.session("a", &second))), "{version}");
-        assert!(world.say("on").line().contains("allow by head-is-candidate"), "{version}");
+        assert_eq!(segment.provider_bytes_end, Some(size(&world.session("a", &second))), "{provider}");
+        assert!(world.say("on").line().contains("allow by head-is-candidate"), "{provider}");
         assert_eq!(world.head(U1), second);
     }
 }
 
 #[test]
 fn a_session_that_was_opened_and_never_prompted_is_not_recorded() {
-    for version in VERSIONS {
-        let world = World::new(version);
+    for provider in STUBS {
+        let world = World::new(provider);
         world.run(&[], &[]).ok();
         let segment = world.newest(U1);
-        assert_eq!((segment.session_id, segment.provider_bytes_end), (None, None), "{version}");
+        assert_eq!((segment.session_id, segment.provider_bytes_end), (None, None), "{provider}");
         assert_eq!(segment.end.unwrap().end_reason, EndReason::Exited);
-        assert_eq!(world.say("hello").line(), "start fresh, no session was asked for", "{version}");
+        assert_eq!(world.say("hello").line(), "start fresh, no session was asked for", "{provider}");
     }
 }

@@ -1,5 +1,6 @@
 //! A store, logins of one person or two, a working directory, and the two programs in them.
 
+use crate::api;
 use resume_gate::claude::layout;
 use resume_gate::claude::marker::Marker;
 use resume_gate::process::ProcessTable;
@@ -14,8 +15,47 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
+/// Names real providers to test with as well, separated by colons: paths of `claude` programs.
+const REAL: &str = "RESUME_GATE_REAL_CLAUDE";
+
 /// The versions that the stub can be.
-pub(crate) const VERSIONS: [&str; 3] = ["2.0.77", "2.1.112", "2.1.332"];
+pub(crate) const STUBS: [Provider; 3] =
+    [Provider::Stub("2.0.77"), Provider::Stub("2.1.112"), Provider::Stub("2.1.332")];
+/// The stubs that keep a registry of their processes.
+pub(crate) const REGISTERING: [Provider; 2] = [Provider::Stub("2.1.112"), Provider::Stub("2.1.332")];
+/// The newest stub, for what does not depend on the version.
+pub(crate) const NEWEST: Provider = Provider::Stub("2.1.332");
+
+/// A provider to test with.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Provider {
+    /// The stand-in as this version.
+    Stub(&'static str),
+    /// The program at this path, against a stand-in for its API.
+    Real(&'static Path),
+}
+
+impl std::fmt::Display for Provider {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Stub(version) => write!(f, "stub {version}"),
+            Self::Real(path) => write!(f, "{}", path.display()),
+        }
+    }
+}
+
+/// The stubs, and the real providers that the environment names.
+pub(crate) fn providers() -> Vec<Provider> {
+    let real = std::env::var_os(REAL).unwrap_or_default();
+    let real: Vec<Provider> = std::env::split_paths(&real)
+        .filter(|path| !path.as_os_str().is_empty())
+        .map(|path| Provider::Real(Box::leak(path.into_boxed_path())))
+        .collect();
+    if real.is_empty() {
+        println!("real providers skipped: {REAL} names none");
+    }
+    STUBS.into_iter().chain(real).collect()
+}
 /// The agent under test.
 pub(crate) const U1: &str = "u1";
 /// Another one.
@@ -29,7 +69,9 @@ pub(crate) struct World {
     pub(crate) root: PathBuf,
     pub(crate) cwd: PathBuf,
     pub(crate) store: PathBuf,
-    version: &'static str,
+    provider: Provider,
+    /// Of the stand-in for the API of a real provider.
+    api_port: Option<u16>,
 }
 
 /// How a command ended.
@@ -64,21 +106,30 @@ impl Ended {
 }
 
 impl World {
-    pub(crate) fn new(version: &'static str) -> Self {
+    pub(crate) fn new(provider: Provider) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().canonicalize().unwrap();
         let cwd = root.join("work");
         fs::create_dir_all(&cwd).unwrap();
         let store = root.join("data/filestore.db");
-        let world = Self { _dir: dir, root, cwd, store, version };
+        let api_port = matches!(provider, Provider::Real(_)).then(api::serve);
+        let world = Self { _dir: dir, root, cwd, store, provider, api_port };
         world.sign_in("a", "ann");
         world.sign_in("b", "ann");
         world.sign_in("c", "bob");
         world
     }
 
-    pub(crate) fn version(&self) -> &'static str {
-        self.version
+    pub(crate) fn provider(&self) -> Provider {
+        self.provider
+    }
+
+    /// The provider's program.
+    pub(crate) fn program(&self) -> PathBuf {
+        match self.provider {
+            Provider::Stub(_) => stub(),
+            Provider::Real(path) => path.to_owned(),
+        }
     }
 
     pub(crate) fn login(&self, name: &str) -> PathBuf {
@@ -122,14 +173,14 @@ impl World {
 
     /// The provider by itself with a pipe to type into.
     pub(crate) fn claude_typing(&self, login: &str, arguments: &[&str]) -> Child {
-        let mut command = Command::new(provider());
+        let mut command = Command::new(self.program());
         self.bare(&mut command).args(arguments).env("CLAUDE_CONFIG_DIR", self.login(login));
         command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap()
     }
 
     /// The provider by itself, as a person uses it on the side.
     pub(crate) fn claude(&self, login: &str, arguments: &[&str]) -> Ended {
-        let mut command = Command::new(provider());
+        let mut command = Command::new(self.program());
         self.bare(&mut command).args(arguments).env("CLAUDE_CONFIG_DIR", self.login(login)).output().unwrap().into()
     }
 
@@ -138,9 +189,30 @@ impl World {
             .env_clear()
             .env("PATH", "/usr/local/bin:/usr/bin:/bin")
             .env("HOME", self.root.join("home"))
-            .env("STUB_CLAUDE_VERSION", self.version)
+            .envs(self.surroundings())
             .current_dir(&self.cwd)
             .stdin(Stdio::null())
+    }
+
+    /// What the provider finds in its environment: enough that a real one reaches nothing but the
+    /// stand-in for its API.
+    fn surroundings(&self) -> Vec<(&'static str, String)> {
+        let mut found = match self.provider {
+            Provider::Stub(version) => vec![("STUB_CLAUDE_VERSION", version.to_owned())],
+            Provider::Real(_) => [
+                ("ANTHROPIC_API_KEY", "no-key"),
+                ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
+                ("CLAUDE_CODE_MAX_RETRIES", "1"),
+                ("DISABLE_AUTOUPDATER", "1"),
+                ("DISABLE_ERROR_REPORTING", "1"),
+                ("DISABLE_TELEMETRY", "1"),
+                ("TERM", "dumb"),
+            ]
+            .map(|(name, value)| (name, value.to_owned()))
+            .to_vec(),
+        };
+        found.extend(self.api_port.map(|port| ("ANTHROPIC_BASE_URL", format!("http://127.0.0.1:{port}"))));
+        found
     }
 
     /// `run` with options of its own and arguments for the provider, under login `a` unless another is named.
@@ -152,7 +224,7 @@ impl World {
         if !options.contains(&"--config-dir") {
             command.arg("--config-dir").arg(self.login("a"));
         }
-        command.args(options).arg("--").arg(provider()).args(arguments);
+        command.args(options).arg("--").arg(self.program()).args(arguments);
         command
     }
 
@@ -205,8 +277,8 @@ impl World {
     }
 }
 
-/// The provider's program.
-pub(crate) fn provider() -> PathBuf {
+/// The stand-in's program.
+pub(crate) fn stub() -> PathBuf {
     PathBuf::from(env!("CARGO_BIN_EXE_stub-claude"))
 }
 
