@@ -60,15 +60,19 @@ fn an_input_file_is_rewound_to_where_it_was() {
         let mut file = File::options().read(true).append(true).create(true).open(world.root.join("prompt")).unwrap();
         file.write_all(b"not for us\n[[say:from the file]]").unwrap();
         file.seek(SeekFrom::Start(11)).unwrap();
+        // 2.1.332 reads a file from its beginning and leaves the offset alone, whatever that is.
+        let is_by_offset = !matches!(provider, Provider::Real(_));
         let mut command = world.run_command(&[], &["-p"]);
         let ended: Ended = command.stdin(file.try_clone().unwrap()).output().unwrap().into();
         assert_eq!(ended.stdout, "from the file\n", "{provider}: {ended:?}");
         assert_went_on_fresh(&world, &head, &ended);
-        let own = fs::read_to_string(world.session("a", &world.head(U1))).unwrap();
-        assert!(!own.contains("not for us"), "{provider}");
-        let mut rest = String::new();
-        file.read_to_string(&mut rest).unwrap();
-        assert_eq!(rest, "", "{provider}: all of it was read");
+        if is_by_offset {
+            let own = fs::read_to_string(world.session("a", &world.head(U1))).unwrap();
+            assert!(!own.contains("not for us"), "{provider}");
+            let mut rest = String::new();
+            file.read_to_string(&mut rest).unwrap();
+            assert_eq!(rest, "", "{provider}: all of it was read");
+        }
     }
 }
 

@@ -1,8 +1,8 @@
 //! Signals on their way through `run`, processes that are killed, and two runs of one agent.
 
 use crate::world::{
-    NEWEST, REGISTERING, STUBS, U1, U2, World, finish, is_marked, provider_of, providers, signal, size, type_line,
-    until, until_ended,
+    NEWEST, Provider, REGISTERING, STUBS, U1, U2, World, finish, is_marked, provider_of, providers, signal, size,
+    type_line, until, until_ended,
 };
 use resume_gate::segments::EndReason;
 use std::fs;
@@ -165,44 +165,70 @@ fn a_fork_whose_run_was_killed_is_recorded_as_soon_as_it_has_a_turn_of_its_own()
 
 #[test]
 fn a_session_that_is_open_elsewhere_is_forked() {
-    for provider in REGISTERING {
+    // The oldest version keeps no registry of its processes, so that nobody can know.
+    for provider in providers().into_iter().filter(|provider| !provider.is_oldest()) {
         let world = World::new(provider);
         world.say("one");
         let parent = world.head(U1);
-        // Somebody has it open in a terminal; the opening alone makes it grow.
-        let mut other = world.claude_typing("a", &["--resume", &parent]);
+        // Waiting for its prompt it has written nothing, so that the registry alone tells of it.
+        let waiting: &[&str] = match provider {
+            Provider::Stub(_) => &["--resume", &parent, "-p"],
+            Provider::Real(_) => {
+                &["--resume", &parent, "-p", "--input-format=stream-json", "--output-format=stream-json", "--verbose"]
+            }
+        };
+        let mut other = world.claude_typing("a", waiting);
         let registry = world.login("a").join("sessions").join(format!("{}.json", other.id()));
-        until("it has registered", || registry.exists().then_some(()));
-        let before = until("it is open", || {
-            let recorded = world.chain(U1)[0].provider_bytes_end.unwrap();
-            let bytes = fs::read(world.session("a", &parent)).unwrap();
-            (bytes.len() as u64 > recorded).then_some(bytes)
-        });
+        until("it has registered", || fs::read_to_string(&registry).ok().filter(|text| text.contains(&parent)));
+        let before = fs::read(world.session("a", &parent)).unwrap();
+        let ended = world.say("two");
+        assert!(ended.line().contains("fork by head-busy"), "{provider}: {ended:?}");
+        assert_eq!(fs::read(world.session("a", &parent)).unwrap(), before, "{provider}: the parent is byte-identical");
+        assert_ne!(world.head(U1), parent);
+        drop(other.stdin.take());
+        other.wait().unwrap();
+    }
+}
+
+#[test]
+fn a_session_that_is_open_in_a_terminal_has_grown_and_is_forked() {
+    for provider in STUBS {
+        let world = World::new(provider);
+        world.say("one");
+        let parent = world.head(U1);
+        let mut other = world.claude_typing("a", &["--resume", &parent]);
+        let recorded = world.newest(U1).provider_bytes_end.unwrap();
+        until("it is open", || (size(&world.session("a", &parent)) > recorded).then_some(()));
+        let before = fs::read(world.session("a", &parent)).unwrap();
         let ended = world.say("two");
         assert!(ended.line().contains("fork by head-grew"), "{provider}: {ended:?}");
         assert_eq!(fs::read(world.session("a", &parent)).unwrap(), before, "{provider}: the parent is byte-identical");
-        let fork = world.head(U1);
-        assert_ne!(fork, parent);
         drop(other.stdin.take());
         other.wait().unwrap();
+    }
+}
 
-        // A parent that is open in its own pane while a fork of the agent begins.
-        let busy = World::new(provider);
-        let mut child = busy.start_typing(&[], &[]);
-        let pid = provider_of(&child);
+#[test]
+fn a_fork_begins_while_its_parent_is_open_in_a_pane_of_its_own() {
+    for provider in REGISTERING {
+        let world = World::new(provider);
+        let mut child = world.start_typing(&[], &[]);
         type_line(&mut child, "one");
-        let head = until("it is recorded", || busy.chain(U1).pop()?.session_id);
+        let head = until("it is recorded", || world.chain(U1).pop()?.session_id);
         until("the turn is over", || {
-            fs::read_to_string(busy.session("a", &head)).ok().filter(|text| text.contains("last-prompt"))
+            fs::read_to_string(world.session("a", &head)).ok().filter(|text| text.contains("last-prompt"))
         });
-        let quiet = fs::read(busy.session("a", &head)).unwrap();
-        let ended = busy.run(&["--agent", U2, "--forked-from", U1], &["-p", "branch"]).ok();
+        let quiet = fs::read(world.session("a", &head)).unwrap();
+        let ended = world.run(&["--agent", U2, "--forked-from", U1], &["-p", "branch"]).ok();
         assert!(ended.line().contains("fork_from by fork-from-parent"), "{provider}: {ended:?}");
-        assert_eq!(fs::read(busy.session("a", &head)).unwrap(), quiet, "{provider}: the live parent is byte-identical");
-        assert_ne!(busy.head(U2), head);
+        assert_eq!(
+            fs::read(world.session("a", &head)).unwrap(),
+            quiet,
+            "{provider}: the live parent is byte-identical"
+        );
+        assert_ne!(world.head(U2), head);
         drop(child.stdin.take());
         assert_eq!(finish(child).status, Some(0));
-        until_ended(pid);
     }
 }
 

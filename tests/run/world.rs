@@ -35,6 +35,19 @@ pub(crate) enum Provider {
     Real(&'static Path),
 }
 
+impl Provider {
+    /// Whether it behaves as 2.0.77 does.
+    pub(crate) fn is_oldest(self) -> bool {
+        match self {
+            Self::Stub(version) => version == "2.0.77",
+            Self::Real(path) => {
+                let version = Command::new(path).arg("--version").output().unwrap().stdout;
+                version.starts_with(b"2.0.")
+            }
+        }
+    }
+}
+
 impl std::fmt::Display for Provider {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
