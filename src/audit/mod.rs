@@ -11,6 +11,7 @@ mod coverage;
 mod entry;
 mod record;
 mod replay;
+mod report;
 mod scan;
 mod stats;
 
@@ -18,4 +19,5 @@ pub use coverage::{ConditionCoverage, Coverage, RuleCoverage};
 pub use entry::{Entry, Line, Unreadable, entries};
 pub use record::{Record, Stamp, stamp};
 pub use replay::{Change, Example, MAX_EXAMPLES, Replay, Undetermined};
+pub use report::{MAX_ROWS, MAX_SEGMENTS_PER_AGENT, Report};
 pub use stats::{Count, Stats};
