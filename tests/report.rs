@@ -19,7 +19,7 @@ use browser::Browser;
 use resume_gate::audit::{Line, Record, Report, Stamp, stamp};
 use resume_gate::gate::facts::{Fact, VOCABULARY};
 use resume_gate::gate::{Partial, TABLE, decision_of, evaluate_partial};
-use resume_gate::segments::{End, EndReason, Rung, Segment, Start};
+use resume_gate::segments::{EndReason, Ended, Rung, Segment, Start};
 use resume_gate::table::{FactWord, State, Table};
 use serde_json::{Value, json};
 use std::borrow::Cow;
@@ -170,11 +170,10 @@ fn history(agents: u64, each: u64) -> (Vec<(String, Vec<Segment>)>, Vec<(u64, St
                     ..Start::default()
                 },
                 session_id: Some(session),
-                end: (spawn + 1 < each).then(|| End {
-                    segment_id: format!("s{spawn}"),
+                end: (spawn + 1 < each).then(|| Ended {
                     ended_at_ms: Some(ended as i64),
                     end_reason: if crashed { EndReason::Crashed } else { EndReason::Exited },
-                    ..End::default()
+                    ..Ended::default()
                 }),
                 provider_bytes_end: (spawn + 1 < each).then(|| numbers.below(4_000_000)),
                 ..Segment::default()
