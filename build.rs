@@ -25,7 +25,7 @@ pub mod table {
     pub use diagnostic::*;
     pub use emit::emit;
     pub use index::*;
-    pub use load::{Loaded, load};
+    pub use load::{Loaded, load, load_candidate};
     pub use model::*;
     pub use names::nearest;
     pub use render::*;

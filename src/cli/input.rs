@@ -2,7 +2,7 @@
 
 use super::error::CliError;
 use super::terminal::Terminal;
-use crate::explain::Ink;
+use crate::explain::{Ink, Note};
 use crate::gate::TABLE;
 use crate::gate::facts::VOCABULARY;
 use crate::table::{self, Diagnostic, Part, Severity, Table};
@@ -60,6 +60,24 @@ pub(super) fn table_or_shipped(path: Option<&Path>, terminal: &Terminal) -> Resu
         CliError::usage(format!("the table `{}` cannot be used", path.display()))
             .help("mend what is named above; `resume-gate rules check FILE` checks it again")
     })
+}
+
+/// The table in a file, or the shipped one, for a comparison: it may break its promises, which a
+/// note on standard error says.
+pub(super) fn candidate_or_shipped(path: Option<&Path>, terminal: &Terminal) -> Result<Cow<'static, Table>, CliError> {
+    let Some(path) = path else {
+        return Ok(Cow::Borrowed(&TABLE));
+    };
+    let source = read_table(path)?;
+    let loaded = table::load_candidate(&source, &VOCABULARY);
+    let Some(table) = loaded.table else { return table_or_shipped(Some(path), terminal) };
+    let errors = loaded.diagnostics.iter().filter(|diagnostic| diagnostic.severity() == Severity::Error).count();
+    if errors > 0 {
+        let found = if errors == 1 { "1 error".to_owned() } else { format!("{errors} errors") };
+        let text = format!("`{0}` cannot ship as it is: `resume-gate rules check {0}` finds {found}", path.display());
+        terminal.note(&Note::new("unproven-table", text));
+    }
+    Ok(Cow::Owned(table))
 }
 
 /// A diagnostic with its source line and caret; ends in a newline.

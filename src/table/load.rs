@@ -20,7 +20,7 @@ const MAX_LABELS: usize = 20;
 /// What came of reading a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Loaded {
-    /// The table, if nothing is wrong with it.
+    /// The table, if nothing is wrong with it that keeps it from its use.
     pub table: Option<Table>,
     /// What there is to say about it, in the file's order.
     pub diagnostics: Vec<Diagnostic>,
@@ -31,6 +31,21 @@ pub struct Loaded {
 /// A file that is no YAML gives one diagnostic; everything else that is wrong is found in one run.
 #[must_use]
 pub fn load(source: &[u8], vocabulary: &Vocabulary) -> Loaded {
+    load_unless(source, vocabulary, |code| code.severity() == Severity::Error)
+}
+
+/// Reads a table that is only to be compared: there is one as soon as every row was understood and
+/// every combination is decided, also if it breaks a promise or has a row that never decides.
+#[must_use]
+pub fn load_candidate(source: &[u8], vocabulary: &Vocabulary) -> Loaded {
+    load_unless(source, vocabulary, |code| {
+        let harmless = matches!(code, Code::BrokenClaim | Code::IdleClaim | Code::DeadRule | Code::NeverHolds);
+        code.severity() == Severity::Error && !harmless
+    })
+}
+
+/// Reads a table; there is none if a diagnostic `stops` it.
+fn load_unless(source: &[u8], vocabulary: &Vocabulary, stops: impl Fn(Code) -> bool) -> Loaded {
     let text = match text(source) {
         Ok(text) => text,
         Err(place) => return Loaded::alone(Problem::NotUtf8, place),
@@ -45,7 +60,7 @@ pub fn load(source: &[u8], vocabulary: &Vocabulary) -> Loaded {
     let line = |path: &Path| tree::locate(text, path).line;
     let (draft, mut findings) = parse::draft(&tree, vocabulary);
     findings.extend(check::check(&draft, vocabulary));
-    let sound = findings.iter().all(|finding| finding.problem.code().severity() == Severity::Note);
+    let sound = !findings.iter().any(|finding| stops(finding.problem.code()));
     let diagnostics = place(text, findings);
     let table = sound.then(|| table(&draft, vocabulary, &line, sha256(source)));
     Loaded { table, diagnostics }

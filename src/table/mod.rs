@@ -48,7 +48,7 @@ pub use export::{DmnVersion, NOT_APPLICABLE, csv, dmn};
 pub use graph::{dot, mermaid};
 pub use index::{INDEXED_RULES, Index};
 #[cfg(feature = "yaml")]
-pub use load::{Loaded, load};
+pub use load::{Loaded, load, load_candidate};
 pub use model::{
     Applies, Claim, ClaimKind, Condition, FactSpec, FactWord, Invariant, Rule, State, Table, Verdict, Vocabulary,
     lay_out,

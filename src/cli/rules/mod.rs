@@ -1,6 +1,8 @@
 //! `rules`: the table as people and tools read it.
 
 mod check;
+mod diff;
+mod export;
 mod show;
 
 pub use show::list_markdown;
@@ -47,6 +49,38 @@ pub(crate) enum RulesCommand {
         #[arg(long, value_enum, default_value_t)]
         format: super::Format,
     },
+    /// Compare two tables over every possible combination of facts
+    ///
+    /// Says exactly which combinations another decision or another rule gets, in the fewest conditions.
+    Diff {
+        /// The table to compare; with one file, it is compared with the shipped table
+        a: PathBuf,
+        /// The table to compare it with
+        b: Option<PathBuf>,
+        /// How to print it
+        #[arg(long, value_enum, default_value_t)]
+        format: super::Format,
+    },
+    /// Print the JSON Schema of a table file, so that editors complete and check it
+    Schema,
+    /// Draw the table
+    Graph {
+        /// How to draw it
+        #[arg(long, value_enum, default_value_t)]
+        format: export::GraphFormat,
+        /// Draw this table instead of the shipped one
+        #[arg(long, value_name = "FILE")]
+        rules: Option<PathBuf>,
+    },
+    /// Write the table for other tools
+    Export {
+        /// What to write
+        #[arg(long, value_enum)]
+        format: export::ExportFormat,
+        /// Write this table instead of the shipped one
+        #[arg(long, value_name = "FILE")]
+        rules: Option<PathBuf>,
+    },
 }
 
 /// How `rules list` prints.
@@ -66,6 +100,10 @@ pub(super) fn run(command: &RulesCommand, terminal: &Terminal) -> Result<Exit, C
         RulesCommand::List { format, rules } => show::list(*format, rules.as_deref(), terminal),
         RulesCommand::Show { id, format, rules } => show::show(id, *format, rules.as_deref(), terminal),
         RulesCommand::Facts { format } => show::facts(*format, terminal),
+        RulesCommand::Diff { a, b, format } => diff::diff(a, b.as_deref(), *format, terminal),
+        RulesCommand::Schema => export::schema(terminal),
+        RulesCommand::Graph { format, rules } => export::graph(*format, rules.as_deref(), terminal),
+        RulesCommand::Export { format, rules } => export::export(*format, rules.as_deref(), terminal),
         RulesCommand::Check { file, format } => check::check(file.as_deref(), *format, terminal),
     }
 }

@@ -17,7 +17,7 @@ fn when_text(rule: &Rule) -> String {
     conditions_text(&VOCABULARY, &rule.when)
 }
 
-fn conditions_json(conditions: &[Condition]) -> Value {
+pub(super) fn conditions_json(conditions: &[Condition]) -> Value {
     conditions
         .iter()
         .map(|condition| {
