@@ -44,7 +44,7 @@ pub(super) fn run(args: &ExplainArgs, terminal: &Terminal) -> Result<Exit, CliEr
     let decided = decide(&args.spawn.request(terminal), &ProcessTable::default());
     match args.format {
         ExplainFormat::Json => terminal.json(&explanation_document(&decided).into())?,
-        format => terminal.out(&explained(&decided, format, terminal))?,
+        format => terminal.prose(&explained(&decided, format, terminal))?,
     }
     Ok(Exit::Done)
 }
@@ -80,7 +80,7 @@ fn explain_facts(path: &Path, format: ExplainFormat, terminal: &Terminal) -> Res
     let outcome = outcome_of_facts(decision_of(&TABLE.rules[rule]));
     let case = Case { table: &TABLE, evaluation: Evaluation { rule, word }, outcome, evidence: &[], notes: &[] };
     match format {
-        ExplainFormat::Text => terminal.out(&text(&case, terminal.ink))?,
+        ExplainFormat::Text => terminal.prose(&text(&case, terminal.ink))?,
         ExplainFormat::Markdown => terminal.out(&markdown(&case))?,
         ExplainFormat::Json => {
             let (nearest_miss, would_change) = whatif_json(&case);

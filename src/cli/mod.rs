@@ -9,8 +9,8 @@ mod explain;
 mod input;
 pub mod listing;
 mod rules;
-mod segments;
 mod run;
+mod segments;
 mod spawn_args;
 mod terminal;
 

@@ -115,6 +115,18 @@ impl Terminal {
         stdout.flush()
     }
 
+    /// Writes prose to standard output, folded to the terminal's width if it is one. What follows
+    /// a label or a column (two spaces or more) is folded below itself.
+    ///
+    /// # Errors
+    /// As [`Terminal::out`].
+    pub(crate) fn prose(&self, text: &str) -> io::Result<()> {
+        match self.columns {
+            Some(columns) => self.out(&text.lines().map(|line| folded(line, columns) + "\n").collect::<String>()),
+            None => self.out(text),
+        }
+    }
+
     /// Writes a JSON document to standard output, on one line.
     ///
     /// # Errors
@@ -139,6 +151,17 @@ fn width() -> Option<usize> {
     terminal_size::terminal_size().map(|(width, _)| width.0.into()).filter(|columns| *columns > 0)
 }
 
+/// A line folded to a width, below where its text begins.
+fn folded(line: &str, columns: usize) -> String {
+    let begins = line.trim_start().find("  ").map_or(0, |gap| {
+        let indent = line.len() - line.trim_start().len();
+        let (before, after) = line.split_at(indent + gap);
+        textwrap::core::display_width(before) + (after.len() - after.trim_start().len())
+    });
+    let hanging = " ".repeat(if begins * 2 < columns { begins } else { 0 });
+    textwrap::fill(line, textwrap::Options::new(columns).subsequent_indent(&hanging).break_words(false))
+}
+
 /// Milliseconds since 1970, by the system's clock.
 #[must_use]
 pub(crate) fn now_ms() -> i64 {
@@ -148,8 +171,17 @@ pub(crate) fn now_ms() -> i64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{ColorChoice, Environment};
+    use super::{ColorChoice, Environment, folded};
     use crate::explain::Ink;
+
+    #[test]
+    fn long_lines_are_folded_below_where_their_text_begins() {
+        let line = "why            one two three four five six";
+        assert_eq!(folded(line, 32), "why            one two three\n               four five six");
+        assert_eq!(folded("short", 32), "short");
+        let painted = "\u{1b}[2mwhy\u{1b}[0m   one two three";
+        assert_eq!(folded(painted, 14), "\u{1b}[2mwhy\u{1b}[0m   one two\n      three");
+    }
 
     #[test]
     fn colour_follows_the_flag_then_no_color_then_the_stream() {

@@ -38,7 +38,7 @@ pub(super) fn run(args: &DemoArgs, terminal: &Terminal) -> Result<Exit, CliError
         let (decided, _guard) = decide_and_apply(&request, &ProcessTable::default(), false);
         let mut out = format!("\n{}\n{}\n\n", ink.faint(&"─".repeat(72)), scene.story());
         out.push_str(&shown(&decided, terminal));
-        terminal.out(&out)?;
+        terminal.prose(&out)?;
     }
     terminal.out(&format!("\n{}\n", ink.faint(&"─".repeat(72))))?;
     if !args.keep {

@@ -123,7 +123,7 @@ pub(super) fn show(id: &str, format: Format, rules: Option<&Path>, terminal: &Te
     for claim in invariant.iter().flat_map(|invariant| invariant.claims.iter()) {
         let _ = writeln!(out, "{}{}", ink.faint(&format!("{:<11}", "proven")), claim_text(&VOCABULARY, claim));
     }
-    terminal.out(&out)?;
+    terminal.prose(&out)?;
     Ok(Exit::Done)
 }
 

@@ -14,7 +14,7 @@ use crate::spawn::lock::{AgentGuard, LockError};
 use crate::spawn::settle::{Cleared, Fate, Reported, Settled, settle};
 use crate::store::{SqliteStore, WRITER_WAIT};
 use std::collections::VecDeque;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::Duration;
@@ -197,7 +197,7 @@ impl Log {
     }
 }
 
-fn open<'a>(opened: &'a mut Option<SqliteStore>, path: &PathBuf) -> Result<&'a mut SqliteStore, SegmentError> {
+fn open<'a>(opened: &'a mut Option<SqliteStore>, path: &Path) -> Result<&'a mut SqliteStore, SegmentError> {
     let store = match opened.take() {
         Some(store) => store,
         None => SqliteStore::recorder(path, WRITER_WAIT)?,
