@@ -7,4 +7,6 @@ mod basics;
 mod refusals;
 mod rejected;
 mod signals;
+mod terminal;
+mod watch;
 mod world;
