@@ -4,13 +4,16 @@
 
 mod support;
 
+use resume_gate::audit::log::{append, backwards, forwards, logged_agents, table_source};
 use resume_gate::audit::{Coverage, Entry, Line, Record, Replay, Stamp, Stats, entries, stamp};
 use resume_gate::gate::facts::{Fact, VOCABULARY};
-use resume_gate::gate::{FactSetError, TABLE, decision_of};
+use resume_gate::gate::{FactSetError, TABLE, TABLE_SOURCE, decision_of};
+use resume_gate::store::{MemoryStore, Store};
 use resume_gate::table::{FactWord, State, Table};
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 use strum::IntoEnumIterator;
 
 /// A table like the one that ships, with the rules reordered by `edit`.
@@ -344,6 +347,75 @@ fn no_part_of_a_record_reads_as_a_whole_one() {
     }
     assert!(Line::of(&"[".repeat(100_000)).entry().is_err());
     assert!(Line::of(&format!("{{\"a\":{}", "[".repeat(100_000))).entry().is_err());
+}
+
+/// Offsets and ids as a walk over a log gives them; what is no record has no id.
+fn walked(store: &mut MemoryStore, back: bool, limit: usize) -> Vec<(usize, Option<String>)> {
+    let mut seen = Vec::new();
+    let mut each = |read: Result<(Line<'_>, Entry<'_>), _>| {
+        seen.push(match read {
+            Ok((line, entry)) => (line.offset, entry.id.map(Cow::into_owned)),
+            Err(resume_gate::audit::Unreadable { offset, .. }) => (offset, None),
+        });
+        if seen.len() == limit { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    let walk = if back { backwards } else { forwards };
+    let _ = walk(store, "a1", &mut each).unwrap();
+    seen
+}
+
+#[test]
+fn a_log_of_many_windows_reads_the_same_from_both_ends() {
+    // Several windows, a line longer than one, damage, and no newline at the end.
+    let mut log = Vec::new();
+    for (n, word) in VOCABULARY.combinations().into_iter().cycle().take(9_000).enumerate() {
+        log.extend_from_slice(record(word, n as u64).as_bytes());
+        log.extend_from_slice(match n % 1000 {
+            7 => b"\r\n\n",
+            8 => b"torn {\"schema\":\"resume-gate.decision/1\"}\n",
+            _ => b"\n",
+        });
+        if n == 4000 {
+            log.extend_from_slice(format!("{{\"id\":\"long\",\"x\":\"{}\"}}\n", "y".repeat(9 << 20)).as_bytes());
+        }
+    }
+    log.extend_from_slice(b"{\"id\":\"last\"}");
+    let mut store = MemoryStore::new();
+    store.set("agent-uid:a1:decisions", "decisions.jsonl", log.clone());
+    let expected: Vec<(usize, Option<String>)> = entries(&log)
+        .map(|read| match read {
+            Ok((line, entry)) => (line.offset, entry.id.map(Cow::into_owned)),
+            Err(error) => (error.offset, None),
+        })
+        .collect();
+    assert!(expected.len() > 9_000 && expected.iter().any(|(_, id)| id.is_none()));
+    assert_eq!(walked(&mut store, false, usize::MAX), expected);
+    let mut back = walked(&mut store, true, usize::MAX);
+    assert_eq!(walked(&mut store, true, 3), back[..3]);
+    back.reverse();
+    assert_eq!(back, expected);
+    assert_eq!(walked(&mut MemoryStore::new(), true, 1), []);
+}
+
+#[test]
+fn a_record_is_kept_with_the_table_that_made_it_and_that_only_once() {
+    let mut store = MemoryStore::new();
+    let kept = (TABLE.sha256.as_ref(), TABLE_SOURCE);
+    for (uid, at) in [("a2", 1), ("a1", 2), ("a1", 3)] {
+        let line = record(VOCABULARY.combinations()[at], at as u64);
+        assert_eq!(append(&mut store, uid, &line, kept, 5), Ok(true));
+    }
+    assert_eq!(append(&mut store, "no uid", "{}", kept, 5), Ok(false), "an agent without a usable id has no log");
+    let agents: Vec<String> = logged_agents(&mut store).unwrap().into_iter().map(|(uid, _)| uid).collect();
+    assert_eq!(agents, ["a1", "a2"]);
+    assert_eq!(walked(&mut store, false, 9).len(), 2);
+    assert_eq!(store.files_named(&format!("{}.yaml", TABLE.sha256)).unwrap().len(), 1);
+
+    // The source that is kept is the table that decided.
+    let source = table_source(&mut store, &TABLE.sha256).unwrap().unwrap();
+    let table = resume_gate::table::load_candidate(&source, &VOCABULARY).table.unwrap();
+    assert_eq!(table, TABLE);
+    assert_eq!(table_source(&mut store, "0000").unwrap(), None);
 }
 
 proptest::proptest! {

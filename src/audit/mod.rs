@@ -9,6 +9,7 @@
 
 mod coverage;
 mod entry;
+pub mod log;
 mod record;
 mod replay;
 mod report;

@@ -22,7 +22,7 @@ pub use evaluate::{Answers, Evaluation, Partial, Ready, evaluate, evaluate_parti
 pub use evidence::Evidence;
 pub use factset::{FactSetBuilder, FactSetError, parse_fact_set};
 pub use input::{ChainHead, GateInput, Head, Probes, is_claude};
-pub use shipped::TABLE;
+pub use shipped::{TABLE, TABLE_SOURCE};
 
 /// A decision and the evaluation it came from, from which its trace can be rebuilt.
 #[derive(Debug, Clone, PartialEq, Eq)]

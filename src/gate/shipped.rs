@@ -3,3 +3,6 @@
 use super::table::{Claim, ClaimKind, Condition, Index, Invariant, Rule, Table};
 
 include!(concat!(env!("OUT_DIR"), "/resume_gate.rs"));
+
+/// What [`TABLE`] was compiled from, byte for byte.
+pub const TABLE_SOURCE: &[u8] = include_bytes!("../../rules/resume_gate.yaml");

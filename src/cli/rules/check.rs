@@ -6,6 +6,7 @@ use super::super::exit::Exit;
 use super::super::input::{diagnostic_text, read_table};
 use super::super::terminal::Terminal;
 use crate::explain::Ink;
+use crate::gate::TABLE_SOURCE;
 use crate::gate::facts::VOCABULARY;
 use crate::table::{self, Diagnostic, Label, Loaded, Place, Severity};
 use serde_json::{Value, json};
@@ -13,13 +14,11 @@ use std::path::Path;
 
 /// The file that ships, as its diagnostics name it.
 const SHIPPED_PATH: &str = "rules/resume_gate.yaml";
-/// What ships, byte for byte.
-const SHIPPED: &[u8] = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/rules/resume_gate.yaml"));
 
 pub(super) fn check(file: Option<&Path>, format: Format, terminal: &Terminal) -> Result<Exit, CliError> {
     let (name, source) = match file {
         Some(path) => (path.display().to_string(), read_table(path)?),
-        None => (SHIPPED_PATH.to_owned(), SHIPPED.to_vec()),
+        None => (SHIPPED_PATH.to_owned(), TABLE_SOURCE.to_vec()),
     };
     let loaded = table::load(&source, &VOCABULARY);
     match format {
