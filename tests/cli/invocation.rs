@@ -7,54 +7,38 @@ use std::io::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::process::{Command, Stdio};
 
-/// Names of the snapshots that are taken here.
-pub const SNAPSHOTS: &[&str] = &[
-    "help",
-    "help-demo",
-    "help-decide",
-    "help-explain",
-    "help-eval",
-    "help-rules",
-    "help-rules-list",
-    "help-rules-show",
-    "help-rules-facts",
-    "help-rules-check",
-    "help-completions",
-    "help-man",
-];
-
-#[test]
-fn the_long_help_of_every_command_reads_as_approved() {
-    let world = World::empty();
-    for name in SNAPSHOTS {
-        let path: Vec<&str> = name.split('-').skip(1).collect();
-        let answer = world.run(path.iter().chain(&["--help"]));
-        assert_eq!((answer.status, answer.stderr.as_str()), (0, ""), "{name}");
-        snapshots("cli").bind(|| insta::assert_snapshot!(*name, answer.stdout));
-    }
-}
-
-/// Every command that there is, found in the help itself, has a snapshot.
-#[test]
-fn no_command_is_left_without_a_snapshot_of_its_help() {
-    let world = World::empty();
-    let mut open = vec![Vec::<String>::new()];
-    let mut found = Vec::new();
+/// Every command there is, found in the help itself, as the words that call it.
+pub fn commands(world: &World) -> Vec<Vec<String>> {
+    let mut open = vec![Vec::new()];
+    let mut found: Vec<Vec<String>> = Vec::new();
     while let Some(path) = open.pop() {
-        found.push(["help".to_owned()].into_iter().chain(path.clone()).collect::<Vec<_>>().join("-"));
         let help = world.run(path.iter().map(String::as_str).chain(["--help"])).stdout;
-        let commands = help.split_once("Commands:").map_or("", |(_, rest)| rest);
-        for line in commands.lines().skip(1).take_while(|line| !line.is_empty()) {
+        let listed = help.split_once("Commands:\n").map_or("", |(_, rest)| rest);
+        for line in listed.lines().take_while(|line| !line.is_empty()) {
             let name = line.split_whitespace().next().unwrap();
             if line.starts_with("  ") && !line.starts_with("   ") && name != "help" {
                 open.push(path.iter().cloned().chain([name.to_owned()]).collect());
             }
         }
+        found.push(path);
     }
-    found.sort();
-    let mut expected = SNAPSHOTS.to_vec();
-    expected.sort_unstable();
-    assert_eq!(found, expected);
+    assert!(found.len() > 11, "the help lists its commands in another way: {found:?}");
+    found
+}
+
+/// The name of a command's snapshot.
+pub fn help_snapshot(command: &[String]) -> String {
+    ["help".to_owned()].iter().chain(command).map(String::as_str).collect::<Vec<_>>().join("-")
+}
+
+#[test]
+fn the_long_help_of_every_command_reads_as_approved() {
+    let world = World::empty();
+    for command in commands(&world) {
+        let answer = world.run(command.iter().map(String::as_str).chain(["--help"]));
+        assert_eq!((answer.status, answer.stderr.as_str()), (0, ""), "{command:?}");
+        snapshots("cli").bind(|| insta::assert_snapshot!(help_snapshot(&command), answer.stdout));
+    }
 }
 
 #[test]
@@ -148,10 +132,10 @@ fn completion_scripts_are_whole_and_know_the_commands() {
 
 #[test]
 fn the_manual_has_a_page_for_every_command() {
-    let answer = World::empty().run(["man"]);
+    let world = World::empty();
+    let answer = world.run(["man"]);
     assert_eq!((answer.status, answer.stderr.as_str()), (0, ""));
-    let pages = answer.stdout.matches(".TH ").count();
-    assert_eq!(pages, SNAPSHOTS.len(), "one page for each help text");
+    assert_eq!(answer.stdout.matches(".TH ").count(), commands(&world).len());
     assert!(answer.stdout.contains("resume-gate") && answer.stdout.contains("\\-\\-config\\-dir"));
 }
 

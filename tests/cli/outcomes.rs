@@ -150,6 +150,8 @@ fn the_six_decisions_read_as_approved() {
 #[test]
 fn every_snapshot_of_the_command_has_its_test() {
     let outcomes = OUTCOMES.iter().map(|(kind, ..)| format!("outcome-{kind}"));
-    let others = crate::invocation::SNAPSHOTS.iter().chain(crate::tables::SNAPSHOTS).map(|name| (*name).to_owned());
-    assert_no_missing_or_orphan_snapshots("cli", outcomes.chain(others));
+    let helps = crate::invocation::commands(&World::empty());
+    let helps = helps.iter().map(|command| crate::invocation::help_snapshot(command));
+    let tables = crate::tables::SNAPSHOTS.iter().map(|name| (*name).to_owned());
+    assert_no_missing_or_orphan_snapshots("cli", outcomes.chain(helps).chain(tables));
 }
