@@ -1,5 +1,6 @@
 //! `eval`: fact sets in, decisions out, one a line.
 
+use super::Format;
 use super::error::CliError;
 use super::exit::Exit;
 use super::input::{read_text, table_or_shipped};
@@ -20,6 +21,9 @@ const SCHEMA: &str = "resume-gate.evaluation/1";
 pub(crate) struct EvalArgs {
     /// The fact sets; `-` or nothing reads standard input.
     file: Option<PathBuf>,
+    /// How to print them
+    #[arg(long, value_enum, default_value_t = Format::Json)]
+    format: Format,
     /// Evaluate under this table instead of the shipped one.
     #[arg(long, value_name = "FILE")]
     rules: Option<PathBuf>,
@@ -36,10 +40,27 @@ pub(super) fn run(args: &EvalArgs, terminal: &Terminal) -> Result<Exit, CliError
             let line = index + 1;
             json!({ "schema": SCHEMA, "line": line, "error": format!("line {line}: {error}") })
         });
-        let _ = writeln!(out, "{document}");
+        let _ = match args.format {
+            Format::Json => writeln!(out, "{document}"),
+            Format::Text => writeln!(out, "{}", text(&document)),
+        };
     }
     terminal.out(&out)?;
     Ok(exit)
+}
+
+/// One line for people: the decision and its rule, what is missing, or what is wrong.
+fn text(document: &Value) -> String {
+    let word = |name: &str| document.get(name).and_then(Value::as_str);
+    match (word("error"), word("decision"), word("rule")) {
+        (Some(error), ..) => format!("error: {error}"),
+        (None, Some(decision), Some(rule)) => format!("{decision} by {rule}"),
+        _ => {
+            let needs = document.get("needs").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+            let needs: Vec<&str> = needs.iter().filter_map(Value::as_str).collect();
+            format!("open, needs {}", needs.join(", "))
+        }
+    }
 }
 
 fn evaluation(table: &Table, line: &str) -> Result<Value, crate::gate::FactSetError> {

@@ -2,13 +2,15 @@
 
 mod stage;
 
+use super::Format;
 use super::error::CliError;
 use super::exit::Exit;
 use super::terminal::Terminal;
 use crate::explain::summary;
 use crate::process::ProcessTable;
-use crate::spawn::{Decided, decide_and_apply};
-use stage::{Scene, Stage};
+use crate::spawn::{Decided, decide_and_apply, explanation_document};
+use serde_json::{Value, json};
+use stage::{Played, Scene, Stage};
 use std::fmt::Write;
 
 /// Show the six decisions on real files in a temporary place, each explained.
@@ -17,6 +19,9 @@ pub(crate) struct DemoArgs {
     /// Leave the files in place, to try other commands on them
     #[arg(long)]
     keep: bool,
+    /// How to print it
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
 }
 
 pub(super) fn run(args: &DemoArgs, terminal: &Terminal) -> Result<Exit, CliError> {
@@ -28,6 +33,19 @@ pub(super) fn run(args: &DemoArgs, terminal: &Terminal) -> Result<Exit, CliError
         CliError::usage(format!("cannot lay the demo out in `{}`: {error}", folder.path().display()))
     };
     let stage = Stage::new(folder.path()).map_err(|error| failed(&error))?;
+    if args.format == Format::Json {
+        let scenes = Scene::ALL.into_iter().map(|scene| {
+            let (decided, _guard) = decide_and_apply(&stage.play(scene)?, &ProcessTable::default(), false);
+            Ok(json!({ "story": scene.story(), "explanation": explanation_document(&decided) }))
+        });
+        let scenes: Vec<Value> = scenes.collect::<Played<_>>().map_err(|error| failed(&error))?;
+        let kept = args.keep.then(|| folder.path().display().to_string());
+        terminal.json(&json!({ "schema": "resume-gate.demo/1", "kept": kept, "scenes": scenes }))?;
+        if args.keep {
+            let _kept = folder.keep();
+        }
+        return Ok(Exit::Done);
+    }
     let ink = terminal.ink;
     terminal.out(&format!(
         "Six agents, their logins, session files and a real store in\n{}\n",

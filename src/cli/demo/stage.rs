@@ -84,7 +84,8 @@ pub(super) struct Stage {
     store: PathBuf,
 }
 
-type Played<T> = Result<T, Box<dyn Error>>;
+/// What comes of laying something out.
+pub(super) type Played<T> = Result<T, Box<dyn Error>>;
 
 impl Stage {
     /// Lays the logins and the working directory out.

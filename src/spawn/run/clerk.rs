@@ -181,7 +181,7 @@ struct Log {
 }
 
 impl Log {
-    fn record(&mut self, store: &PathBuf, start: &Start) {
+    fn record(&mut self, store: &Path, start: &Start) {
         while let Some(entry) = self.entries.front() {
             let recorded = open(&mut self.store, store).and_then(|store| entry.record(store, start));
             match recorded {
