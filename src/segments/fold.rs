@@ -9,9 +9,8 @@
 
 use super::anomaly::{Anomaly, AnomalyKind};
 use super::event::Event;
-use super::line::{
-    Content, EventRef, Fields, Flaws, KindRef, LONG_LINE_BYTES, Object, SessionRef, events_on, read_line,
-};
+use super::fields::{Fields, SessionRef};
+use super::line::{Content, EventRef, Flaws, KindRef, LONG_LINE_BYTES, Object, events_on, read_line};
 use super::segment::{Applied, Segment};
 use std::borrow::Cow;
 use std::collections::hash_map::Entry;

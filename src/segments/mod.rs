@@ -7,6 +7,7 @@
 
 mod anomaly;
 mod event;
+mod fields;
 mod fold;
 mod id;
 mod index;

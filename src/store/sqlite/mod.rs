@@ -38,6 +38,7 @@ pub struct SqliteStore {
     path: PathBuf,
     /// Absent when there is no database and none was to be made.
     connection: Option<Connection>,
+    may_write: bool,
 }
 
 impl SqliteStore {
@@ -56,7 +57,7 @@ impl SqliteStore {
 
 impl Store for SqliteStore {
     fn snapshot<'a>(&'a mut self, zone: &str, name: &str) -> Result<Option<Box<dyn Snapshot + 'a>>, StoreError> {
-        let Self { path, connection } = self;
+        let Self { path, connection, .. } = self;
         let Some(connection) = connection else { return Ok(None) };
         let transaction = begin(connection, path, TransactionBehavior::Deferred, READING)?;
         let snapshot = read::FileSnapshot::open(transaction, path, zone, name)?;
@@ -82,7 +83,7 @@ impl Store for SqliteStore {
     }
 
     fn files_named(&mut self, name: &str) -> Result<Vec<FileInfo>, StoreError> {
-        let Self { path, connection } = self;
+        let Self { path, connection, .. } = self;
         let Some(connection) = connection else { return Ok(Vec::new()) };
         let transaction = begin(connection, path, TransactionBehavior::Deferred, READING)?;
         read::files_named(&transaction, path, name)
@@ -91,14 +92,9 @@ impl Store for SqliteStore {
 
 impl SqliteStore {
     fn for_writing(&mut self) -> Result<&mut Connection, StoreError> {
-        let path = &self.path;
-        self.connection.as_mut().ok_or_else(|| {
-            StoreError::new(
-                StoreErrorKind::ReadOnly,
-                Some(path),
-                WRITING,
-                "it was opened for reading, and is not there",
-            )
+        let connection = self.connection.as_mut().filter(|_| self.may_write);
+        connection.ok_or_else(|| {
+            StoreError::new(StoreErrorKind::ReadOnly, Some(&self.path), WRITING, "it was opened for reading only")
         })
     }
 }

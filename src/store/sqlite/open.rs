@@ -17,15 +17,22 @@ impl SqliteStore {
     /// Opens a store to read it. Writes nothing of ours; a path where nothing is gives an empty
     /// store. Each wait for a lock is at most `wait`.
     ///
+    /// The connection itself may write where the file's owner lets it, and is told not to: only so
+    /// can SQLite take back what a killed writer left half done, which it does before it reads.
+    ///
     /// # Errors
     ///
     /// When there is something at `path` that is no readable store of a format we know.
     pub fn reader(path: &Path, wait: Duration) -> Result<Self, StoreError> {
         let connection = match regular_file(path, READING)? {
             false => None,
-            true => Some(connect_store(path, OpenFlags::SQLITE_OPEN_READ_ONLY, wait, READING)?),
+            true => Some(connect_store(path, OpenFlags::SQLITE_OPEN_READ_WRITE, wait, READING)?),
         };
-        Ok(Self { path: path.to_path_buf(), connection })
+        if let Some(connection) = &connection {
+            let forbidden = connection.pragma_update(None, "query_only", true);
+            forbidden.map_err(|error| sql_error(path, READING, &error))?;
+        }
+        Ok(Self { path: path.to_path_buf(), connection, may_write: false })
     }
 
     /// Opens a store to read it and to record in it, and makes one if there is none. A writer waits
@@ -46,7 +53,7 @@ impl SqliteStore {
         if is_blank(&connection).map_err(|error| sql_error(path, WRITING, &error))? {
             choose_wal(&connection, path, wait)?;
         }
-        Ok(Self { path: path.to_path_buf(), connection: Some(connection) })
+        Ok(Self { path: path.to_path_buf(), connection: Some(connection), may_write: true })
     }
 }
 

@@ -99,13 +99,10 @@ pub(super) fn file_size(
     zone: &str,
     name: &str,
 ) -> Result<Option<u64>, StoreError> {
-    let failed = |error| sql_error(path, doing, &error);
-    let mut statement = match connection.prepare_cached("SELECT size FROM db_wave_file WHERE zoneid = ?1 AND name = ?2")
-    {
-        Err(_) if lacks_tables(connection).map_err(failed)? => return Ok(None),
-        prepared => prepared.map_err(failed)?,
-    };
-    let size: Option<i64> = statement.query_row((zone, name), |row| row.get(0)).optional().map_err(failed)?;
+    let found = connection
+        .prepare_cached("SELECT size FROM db_wave_file WHERE zoneid = ?1 AND name = ?2")
+        .and_then(|mut statement| statement.query_row((zone, name), |row| row.get::<_, i64>(0)).optional());
+    let size = none_without_tables(connection, found).map_err(|error| sql_error(path, doing, &error))?.flatten();
     let size = size.map(u64::try_from).transpose();
     size.map_err(|_| {
         let detail = format!("the recorded size of `{name}` in zone `{zone}` is negative");
@@ -115,25 +112,32 @@ pub(super) fn file_size(
 
 /// All files of a name, ordered by zone.
 pub(super) fn files_named(connection: &Connection, path: &Path, name: &str) -> Result<Vec<FileInfo>, StoreError> {
-    let failed = |error| sql_error(path, READING, &error);
-    let prepared = connection
-        .prepare_cached("SELECT zoneid, size, createdts, modts FROM db_wave_file WHERE name = ?1 ORDER BY zoneid");
-    let mut statement = match prepared {
-        Err(_) if lacks_tables(connection).map_err(failed)? => return Ok(Vec::new()),
-        prepared => prepared.map_err(failed)?,
-    };
-    let rows = statement.query_map([name], |row| {
-        Ok(FileInfo {
-            zone: row.get(0)?,
-            name: name.to_owned(),
-            size: u64::try_from(row.get::<_, i64>(1)?).unwrap_or(0),
-            created_ms: row.get(2)?,
-            modified_ms: row.get(3)?,
-        })
-    });
-    rows.and_then(Iterator::collect).map_err(failed)
+    let found = connection
+        .prepare_cached("SELECT zoneid, size, createdts, modts FROM db_wave_file WHERE name = ?1 ORDER BY zoneid")
+        .and_then(|mut statement| {
+            let rows = statement.query_map([name], |row| {
+                Ok(FileInfo {
+                    zone: row.get(0)?,
+                    name: name.to_owned(),
+                    size: u64::try_from(row.get::<_, i64>(1)?).unwrap_or(0),
+                    created_ms: row.get(2)?,
+                    modified_ms: row.get(3)?,
+                })
+            })?;
+            rows.collect()
+        });
+    let files = none_without_tables(connection, found).map_err(|error| sql_error(path, READING, &error))?;
+    Ok(files.unwrap_or_default())
 }
 
-fn lacks_tables(connection: &Connection) -> rusqlite::Result<bool> {
-    Ok(!has_table(connection, "db_wave_file")? || !has_table(connection, "db_file_data")?)
+/// Turns the error that comes of our tables not being there into nothing. They may go at any time:
+/// a transaction of ours that made them may have been rolled back.
+fn none_without_tables<T>(connection: &Connection, found: rusqlite::Result<T>) -> rusqlite::Result<Option<T>> {
+    match found {
+        Err(error) => {
+            let both = has_table(connection, "db_wave_file")? && has_table(connection, "db_file_data")?;
+            if both { Err(error) } else { Ok(None) }
+        }
+        Ok(found) => Ok(Some(found)),
+    }
 }
