@@ -4,6 +4,8 @@
 
 mod api;
 mod basics;
+mod host;
+mod plan;
 mod refusals;
 mod rejected;
 mod signals;
