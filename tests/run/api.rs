@@ -101,12 +101,8 @@ fn last_words(request: &Value) -> String {
     match &message["content"] {
         Value::String(text) => text.clone(),
         content => {
-            let texts = content.as_array().into_iter().flatten().filter_map(|block| block["text"].as_str());
-            texts
-                .filter(|text| !text.trim_start().starts_with("<system-reminder>"))
-                .last()
-                .unwrap_or_default()
-                .to_owned()
+            let mut texts = content.as_array().into_iter().flatten().filter_map(|block| block["text"].as_str());
+            texts.rfind(|text| !text.trim_start().starts_with("<system-reminder>")).unwrap_or_default().to_owned()
         }
     }
 }

@@ -8,7 +8,7 @@ use std::fs;
 use std::time::Duration;
 
 #[path = "../../examples/host.rs"]
-#[allow(dead_code, reason = "its `main` is for people")]
+#[expect(dead_code, reason = "its `main` is for people")]
 mod example;
 
 fn spawn(world: &World, login: &str, session: Option<&str>, prompt: &str) -> i32 {

@@ -1,9 +1,10 @@
 //! Where `run` spawns nothing and says why, and where it spawns although something is amiss.
 
-use crate::world::{Ended, NEWEST, U1, U2, World, finish, provider_of, signal, stub};
+use crate::world::{Ended, NEWEST, U1, U2, World, finish, provider_of, signal, stub, until};
 use resume_gate::segments::is_safe_session_id;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
+use std::time::Duration;
 
 fn assert_refused(ended: &Ended, status: i32, words: &[&str]) {
     assert_eq!(ended.status, Some(status), "{ended:?}");
@@ -102,26 +103,49 @@ fn a_fork_whose_parent_is_not_named_any_more_does_not_go_on_in_the_parents_sessi
     assert!(world.run(&fork, &["-p", "x"]).ok().line().contains("fork_from"));
 }
 
+/// Makes every write to the store fail at once, or no longer. Reading goes on.
+fn refuse_writes(world: &World, refuse: bool) {
+    let store = rusqlite::Connection::open(&world.store).unwrap();
+    store.busy_timeout(Duration::from_secs(10)).unwrap();
+    let change = if refuse {
+        "CREATE TRIGGER no_more BEFORE UPDATE ON db_wave_file BEGIN SELECT RAISE(ABORT, 'no more'); END"
+    } else {
+        "DROP TRIGGER no_more"
+    };
+    store.execute_batch(change).unwrap();
+}
+
 #[test]
 fn a_store_that_cannot_be_written_is_one_warning_and_the_provider_runs() {
     let world = World::new(NEWEST);
     world.say("one");
     let head = world.head(U1);
-    // Another program holds the database for longer than a writer waits: appends fail.
-    for path in [world.store.clone(), world.store.parent().unwrap().to_owned()] {
-        let mode = if path.is_dir() { 0o500 } else { 0o400 };
-        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
-    }
-    if fs::File::options().append(true).open(&world.store).is_ok() {
-        println!("skipped: this user may write anything");
-    } else {
-        let ended = world.run(&[], &["-p", "[[say:on]]"]).ok();
-        assert_eq!(ended.stdout, "on\n");
-        assert_eq!(ended.stderr.matches("not recorded").count(), 1, "{ended:?}");
-    }
-    fs::set_permissions(world.store.parent().unwrap(), fs::Permissions::from_mode(0o700)).unwrap();
-    fs::set_permissions(&world.store, fs::Permissions::from_mode(0o600)).unwrap();
-    assert_eq!(world.head(U1), head);
+    refuse_writes(&world, true);
+    let ended = world.run(&[], &["-p", "[[say:on]]"]).ok();
+    assert_eq!(ended.stdout, "on\n");
+    assert_eq!(ended.stderr.matches("the segment is not recorded").count(), 1, "{ended:?}");
+    refuse_writes(&world, false);
+    assert_eq!(world.chain(U1).len(), 1);
+    // What was not recorded looks like somebody else's turns, which is the safe side.
+    assert!(world.say("two").line().contains("fork by head-grew"));
+    assert_ne!(world.head(U1), head);
+}
+
+#[test]
+fn what_could_not_be_recorded_at_first_is_recorded_when_the_store_is_back() {
+    let world = World::new(NEWEST);
+    world.say("one");
+    let first = world.head(U1);
+    refuse_writes(&world, true);
+    let child = world.start(&["--new"], &["-p", "[[delay:1]]"]);
+    let folder = world.session("a", &first).parent().unwrap().to_owned();
+    until("it writes", || (fs::read_dir(&folder).unwrap().count() == 2).then_some(()));
+    refuse_writes(&world, false);
+    let ended = finish(child).ok();
+    assert!(!ended.stderr.contains("not recorded"), "{ended:?}");
+    let segment = world.newest(U1);
+    assert_ne!(segment.session_id.as_ref(), Some(&first));
+    assert!(segment.end.is_some() && segment.provider_bytes_end.is_some());
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! Signals on their way through `run`, processes that are killed, and two runs of one agent.
 
 use crate::world::{
-    NEWEST, Provider, REGISTERING, STUBS, U1, U2, World, finish, is_marked, provider_of, providers, signal, size,
-    type_line, until, until_ended,
+    NEWEST, Provider, REGISTERING, STUBS, U1, U2, World, finish, is_marked, listing, provider_of, providers, signal,
+    size, type_line, until, until_ended,
 };
 use resume_gate::segments::EndReason;
 use std::fs;
@@ -262,5 +262,67 @@ fn a_session_that_was_opened_and_never_prompted_is_not_recorded() {
         assert_eq!((segment.session_id, segment.provider_bytes_end), (None, None), "{provider}");
         assert_eq!(segment.end.unwrap().end_reason, EndReason::Exited);
         assert_eq!(world.say("hello").line(), "start fresh, no session was asked for", "{provider}");
+    }
+}
+
+#[test]
+fn a_process_that_a_script_starts_is_followed_by_the_session_we_chose() {
+    let world = World::new(NEWEST);
+    let script = world.root.join("wrapper");
+    fs::write(&script, format!("#!/bin/sh\n{} \"$@\"\nexit $?\n", world.program().display())).unwrap();
+    fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let mut command = world.gate(["run", "--agent", U1, "--config-dir"]);
+    command.arg(world.login("a")).arg("--").arg(&script);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    type_line(&mut child, "first words");
+    let first = until("the first is recorded", || world.chain(U1).pop()?.session_id);
+    type_line(&mut child, "/clear");
+    type_line(&mut child, "second words");
+    until("the second is recorded", || world.newest(U1).session_id.filter(|id| *id != first));
+    drop(child.stdin.take());
+    assert_eq!(finish(child).status, Some(0));
+}
+
+#[test]
+fn of_many_runs_at_once_each_spawns_alone_or_not_at_all() {
+    for provider in STUBS {
+        let world = World::new(provider);
+        world.say("one");
+        let head = world.head(U1);
+        let runs: Vec<_> = (0..8).map(|_| world.start(&[], &["-p", "[[delay:0.1]]"])).collect();
+        let ended: Vec<_> = runs.into_iter().map(finish).collect();
+        let count = |status| ended.iter().filter(|ended| ended.status == Some(status)).count();
+        assert_eq!(count(0) + count(3), 8, "{provider}: {ended:?}");
+        assert!(count(0) > 0, "{provider}: {ended:?}");
+        let chain = world.chain(U1);
+        assert_eq!(chain.len(), 1 + count(0), "{provider}");
+        assert!(chain.iter().all(|segment| segment.session_id.as_ref() == Some(&head)), "{provider}: {chain:?}");
+        assert!(chain.is_sorted_by_key(|segment| segment.provider_bytes_end), "{provider}: one after the other");
+    }
+}
+
+#[test]
+fn a_run_that_is_killed_at_any_moment_leaves_nothing_that_the_next_one_does_not_clear() {
+    for provider in STUBS {
+        let world = World::new(provider);
+        world.say("one");
+        let before = listing(&world.login("a"));
+        let b = world.login("b");
+        let options = ["--config-dir", b.to_str().unwrap()];
+        for step in 0..16 {
+            let mut child = world.start(&options, &["-p", "[[slow:0.02]] [[delay:0.02]]"]);
+            std::thread::sleep(std::time::Duration::from_millis(6 * step));
+            // It may be done already.
+            let _ = child.kill();
+            child.wait().unwrap();
+        }
+        // A provider may have outlived its run for a moment.
+        let ended = until("nobody holds the agent", || {
+            Some(world.run(&options, &["-p", "two"])).filter(|ended| ended.status != Some(3))
+        });
+        assert_eq!(ended.status, Some(0), "{provider}: {ended:?}");
+        world.assert_nothing_left();
+        assert_eq!(listing(&world.login("a")), before, "{provider}: the source is byte-identical");
+        assert!(world.run(&options, &["-p", "three"]).ok().line().contains("allow by head-is-candidate"), "{provider}");
     }
 }

@@ -5,7 +5,6 @@ use crate::world::{NEWEST, U1, World, signal, size, until};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use std::fs::{self, File};
 use std::io::{Read as _, Write as _};
-use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command};
@@ -40,7 +39,7 @@ impl Terminal {
             .env(TERMINAL, path.to_str().unwrap())
             .env(WORDS, words.join("\n"));
         let program = helper.spawn().unwrap();
-        let keyboard = File::from(OwnedFd::from(master));
+        let keyboard = File::from(master);
         let screen = Arc::new(Mutex::new(String::new()));
         let (mut out, shown) = (keyboard.try_clone().unwrap(), Arc::clone(&screen));
         std::thread::spawn(move || {

@@ -5,7 +5,7 @@
 //! answer is a warning; it neither holds up a signal nor ends a provider.
 
 use super::watch::SessionWatch;
-use crate::claude::busy::session_of;
+use crate::claude::busy::{holder, session_of};
 use crate::explain::Note;
 use crate::process::ProcessTable;
 use crate::segments::{EndReason, SegmentError, Start, record_end_with_provider_bytes, record_session, record_start};
@@ -31,8 +31,10 @@ const CLOSING_PATIENCE: Duration = Duration::from_secs(2 * WRITER_WAIT.as_secs()
 pub(super) struct Books {
     pub(super) store: PathBuf,
     pub(super) start: Start,
-    /// The provider's pid.
+    /// The process that was spawned.
     pub(super) pid: u32,
+    /// The process that may stand in the provider's registry: at first the same.
+    pub(super) registered: u32,
     /// Its login, where it may keep a registry of its processes.
     pub(super) config_dir: Option<PathBuf>,
     pub(super) watch: Option<SessionWatch>,
@@ -100,12 +102,15 @@ impl Books {
             match reason.recv_timeout(pause) {
                 Ok(reason) => break Some(reason),
                 Err(RecvTimeoutError::Disconnected) => break None,
-                Err(RecvTimeoutError::Timeout) => self.look(true, &mut log, &mut notes),
+                Err(RecvTimeoutError::Timeout) => {
+                    self.follow();
+                    self.look(&mut log, &mut notes);
+                }
             }
             pause = LAST_LOOK.min(2 * pause);
         };
         if let Some(reason) = reason {
-            self.look(false, &mut log, &mut notes);
+            self.look(&mut log, &mut notes);
             let provider_bytes = self.watch.as_ref().and_then(SessionWatch::bytes);
             log.entries.push_back(Entry::End { reason, provider_bytes, at_ms: (self.now_ms)() });
             log.record(&self.store, &self.start);
@@ -126,16 +131,24 @@ impl Books {
         }
     }
 
-    /// Sees whether there is a session to record.
-    fn look(&mut self, is_running: bool, log: &mut Log, notes: &mut Vec<Note>) {
-        let Some(watch) = &mut self.watch else { return };
-        if is_running
-            && let Some(config_dir) = &self.config_dir
-            && let Some(session_id) = session_of(config_dir, self.pid, &self.processes)
-        {
+    /// Follows the provider where it moves to another session, if its version tells.
+    fn follow(&mut self) {
+        let (Some(watch), Some(config_dir)) = (&mut self.watch, &self.config_dir) else { return };
+        // A provider that was started by a script has another pid than the script; but it registers
+        // with the session that we chose.
+        let open = session_of(config_dir, self.registered, &self.processes).or_else(|| {
+            let holder = holder(config_dir, watch.session()?, &self.processes)?;
+            self.registered = holder.pid;
+            session_of(config_dir, holder.pid, &self.processes)
+        });
+        if let Some(session_id) = open {
             watch.reported(&session_id);
         }
-        let Some(session_id) = watch.look() else { return };
+    }
+
+    /// Sees whether there is a session to record.
+    fn look(&mut self, log: &mut Log, notes: &mut Vec<Note>) {
+        let Some(session_id) = self.watch.as_mut().and_then(SessionWatch::look) else { return };
         let is_copys = self.start.forked_from.as_ref() == Some(&session_id);
         log.entries.push_back(Entry::Session { session_id, at_ms: (self.now_ms)() });
         log.record(&self.store, &self.start);

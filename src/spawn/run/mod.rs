@@ -247,6 +247,7 @@ impl Attempt<'_> {
             store: self.request.store.clone()?,
             start: Start { segment_id, continuity_rung, ..self.decided.segment_start() },
             pid,
+            registered: pid,
             config_dir: self.request.places.usable(self.request.login.dir()),
             watch,
             copy: plan.copy.clone(),

@@ -96,6 +96,12 @@ impl SessionWatch {
         }
     }
 
+    /// The session that the provider has open, as far as it is known.
+    #[must_use]
+    pub fn session(&self) -> Option<&str> {
+        self.session_id.as_deref()
+    }
+
     /// The session that has to be recorded now, if there is one. Each is given once, until the
     /// provider comes back to it from another. Costs one look at the file's size while that stays
     /// the same.
