@@ -2,10 +2,12 @@
 
 use super::error::CliError;
 use super::exit::Exit;
+use super::record::record;
 use super::spawn_args::SpawnArgs;
-use super::terminal::Terminal;
+use super::terminal::{Terminal, now_ms};
 use crate::process::ProcessTable;
 use crate::spawn::{Decided, PlanOutcome, decide, decide_and_apply, decision_document};
+use std::time::Instant;
 
 /// Decide whether the session of a spawn may be resumed.
 ///
@@ -24,6 +26,9 @@ pub(crate) struct DecideArgs {
     /// The host holds the agent by a lease of its own, so no lock is taken
     #[arg(long, requires = "apply")]
     locked: bool,
+    /// Do not record the decision
+    #[arg(long)]
+    no_log: bool,
     /// Exit 0 allow, 10 redirect, 11 refuse, 12 relocate, 13 fork, 14 fork_from
     #[arg(long)]
     exit_code: bool,
@@ -44,13 +49,18 @@ enum DecideFormat {
 pub(super) fn run(args: &DecideArgs, terminal: &Terminal) -> Result<Exit, CliError> {
     let request = args.spawn.request(terminal);
     let processes = ProcessTable::default();
+    let (at_ms, started) = (now_ms(), Instant::now());
     // Whoever spawns records the provider with `segments start --pid`; until then the lock lives as
     // long as this command.
-    let (decided, _guard) = if args.apply {
+    let (mut decided, _guard) = if args.apply {
         decide_and_apply(&request, &processes, args.locked)
     } else {
         (decide(&request, &processes), None)
     };
+    if !args.no_log {
+        let lost = record(&decided, at_ms, started.elapsed(), request.budget);
+        decided.notes.extend(lost);
+    }
     for note in &decided.notes {
         terminal.note(note);
     }

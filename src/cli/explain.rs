@@ -1,9 +1,10 @@
 //! `explain`: why a spawn is decided as it is. Writes nothing.
 
+use super::audit::{SelectArgs, explain_last, explain_one};
 use super::error::CliError;
 use super::exit::Exit;
 use super::input::read_text;
-use super::spawn_args::SpawnArgs;
+use super::spawn_args::{SpawnArgs, agent_uid};
 use super::terminal::Terminal;
 use crate::explain::{Case, facts_json, markdown, not_asked, outcome_of_facts, steps_json, text, visible, whatif_json};
 use crate::gate::{Evaluation, Partial, TABLE, decision_of, evaluate_partial, parse_fact_set};
@@ -20,6 +21,12 @@ pub(crate) struct ExplainArgs {
     /// Explain a set of facts, a JSON object, instead of a spawn; `-` reads standard input
     #[arg(long, value_name = "FILE", conflicts_with_all = ["resume", "history"])]
     facts: Option<PathBuf>,
+    /// Explain the last decision that was recorded for the agent, as of then
+    #[arg(long, conflicts_with_all = ["facts", "resume", "history"])]
+    last: bool,
+    /// Explain the recorded decision with this id, or with an id that ends so
+    #[arg(long, value_name = "ID", conflicts_with_all = ["last", "facts", "resume", "history"])]
+    decision: Option<String>,
     /// How to print it
     #[arg(long, value_enum, default_value_t)]
     format: ExplainFormat,
@@ -27,7 +34,7 @@ pub(crate) struct ExplainArgs {
 
 /// How `explain` prints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
-enum ExplainFormat {
+pub(crate) enum ExplainFormat {
     /// For people.
     #[default]
     Text,
@@ -40,6 +47,14 @@ enum ExplainFormat {
 pub(super) fn run(args: &ExplainArgs, terminal: &Terminal) -> Result<Exit, CliError> {
     if let Some(path) = &args.facts {
         return explain_facts(path, args.format, terminal);
+    }
+    let store = &args.spawn.store;
+    if let Some(id) = &args.decision {
+        return explain_one(id, store, args.format, terminal);
+    }
+    if args.last {
+        let agent = agent_uid(args.spawn.agent.as_deref(), &terminal.env);
+        return explain_last(&SelectArgs { agent, ..SelectArgs::default() }, store, args.format, terminal);
     }
     let decided = decide(&args.spawn.request(terminal), &ProcessTable::default());
     match args.format {

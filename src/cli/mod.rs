@@ -1,5 +1,6 @@
 //! The command line: one file a command, and the only place that prints or reads the environment.
 
+mod audit;
 mod decide;
 mod demo;
 mod error;
@@ -8,6 +9,7 @@ mod exit;
 mod explain;
 mod input;
 pub mod listing;
+mod record;
 mod rules;
 mod run;
 mod segments;
@@ -41,6 +43,8 @@ enum Command {
     Eval(eval::EvalArgs),
     #[command(subcommand)]
     Rules(rules::RulesCommand),
+    #[command(subcommand)]
+    Audit(audit::AuditCommand),
     #[command(subcommand)]
     Segments(segments::SegmentsCommand),
     Run(run::RunArgs),
@@ -94,6 +98,7 @@ fn run(command: &Command, terminal: &Terminal) -> Result<Exit, CliError> {
         Command::Explain(args) => explain::run(args, terminal),
         Command::Eval(args) => eval::run(args, terminal),
         Command::Rules(command) => rules::run(command, terminal),
+        Command::Audit(command) => audit::run(command, terminal),
         Command::Segments(command) => segments::run(command, terminal),
         Command::Run(args) => run::run(args, terminal),
         Command::Completions { shell } => completions(*shell, terminal),

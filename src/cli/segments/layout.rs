@@ -5,7 +5,7 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// How a piece of text is painted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Tone {
+pub(in crate::cli) enum Tone {
     Plain,
     Strong,
     Faint,
@@ -13,11 +13,11 @@ pub(super) enum Tone {
 }
 
 /// A piece of text in one tone.
-pub(super) type Piece = (Tone, String);
+pub(in crate::cli) type Piece = (Tone, String);
 
 /// One line of a listing.
 #[derive(Debug)]
-pub(super) enum Line {
+pub(in crate::cli) enum Line {
     /// Cells, aligned with those of the other lines.
     Cells(Vec<Piece>),
     /// Text under the cells, indented.
@@ -30,7 +30,7 @@ const BETWEEN: &str = "  ";
 const INDENT: &str = "       ";
 
 /// The lines, each ended, and cut to `columns` if there are any.
-pub(super) fn render(lines: &[Line], ink: Ink, columns: Option<usize>) -> String {
+pub(in crate::cli) fn render(lines: &[Line], ink: Ink, columns: Option<usize>) -> String {
     let mut widths: Vec<usize> = Vec::new();
     for line in lines {
         let Line::Cells(cells) = line else { continue };
@@ -95,7 +95,7 @@ fn fitted(pieces: Vec<Piece>, columns: Option<usize>) -> Vec<Piece> {
 }
 
 /// The end of a text, with `…` in place of what goes beyond `columns`: of a directory, the end tells most.
-pub(super) fn tail(text: &str, columns: usize) -> String {
+pub(in crate::cli) fn tail(text: &str, columns: usize) -> String {
     if text.width() <= columns {
         return text.to_owned();
     }

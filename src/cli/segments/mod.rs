@@ -4,11 +4,11 @@ mod check;
 mod document;
 mod end;
 mod head;
-mod layout;
+pub(super) mod layout;
 mod list;
 mod session;
 mod start;
-mod words;
+pub(super) mod words;
 
 use super::Format;
 use super::error::CliError;

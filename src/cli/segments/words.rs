@@ -7,20 +7,20 @@ use jiff::tz::TimeZone;
 use std::path::Path;
 
 /// Shown for what was not recorded.
-pub(super) const NOTHING: &str = "–";
+pub(in crate::cli) const NOTHING: &str = "–";
 
 /// The present, handed in so that what is rendered depends on nothing else.
 #[derive(Debug, Clone)]
-pub(super) struct Clock {
+pub(in crate::cli) struct Clock {
     /// In milliseconds since 1970.
-    pub(super) now_ms: i64,
+    pub(in crate::cli) now_ms: i64,
     /// Where the person is.
-    pub(super) zone: TimeZone,
+    pub(in crate::cli) zone: TimeZone,
 }
 
 impl Clock {
     /// A recorded time: local, to the minute, and how long ago that is.
-    pub(super) fn when(&self, at_ms: Option<i64>) -> String {
+    pub(in crate::cli) fn when(&self, at_ms: Option<i64>) -> String {
         let Some(at_ms) = at_ms else { return NOTHING.to_owned() };
         format!("{} {}", self.local(at_ms), self.ago(at_ms))
     }
@@ -39,7 +39,7 @@ impl Clock {
 }
 
 /// A length of time, in its largest unit.
-pub(super) fn span(ms: u64) -> String {
+pub(in crate::cli) fn span(ms: u64) -> String {
     const MINUTE: u64 = 60;
     const HOUR: u64 = 60 * MINUTE;
     const DAY: u64 = 24 * HOUR;
@@ -56,7 +56,7 @@ pub(super) fn span(ms: u64) -> String {
 }
 
 /// A size, with three digits at most.
-pub(super) fn size(bytes: u64) -> String {
+pub(in crate::cli) fn size(bytes: u64) -> String {
     let mut unit = "B";
     // Tenths of the unit.
     let mut tenths = u128::from(bytes) * 10;
@@ -75,7 +75,7 @@ pub(super) fn size(bytes: u64) -> String {
 
 /// A string that somebody else chose, with everything escaped that could move the cursor, hide text
 /// or turn it around.
-pub(super) fn shown(text: &str) -> String {
+pub(in crate::cli) fn shown(text: &str) -> String {
     let acts = |c: char| {
         c.is_control()
             || matches!(c, '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
@@ -84,12 +84,12 @@ pub(super) fn shown(text: &str) -> String {
 }
 
 /// A session id, short.
-pub(super) fn session(id: &str) -> String {
+pub(in crate::cli) fn session(id: &str) -> String {
     short(&shown(id))
 }
 
 /// A directory, with `~` for the home directory.
-pub(super) fn directory(path: &str, home: Option<&Path>) -> String {
+pub(in crate::cli) fn directory(path: &str, home: Option<&Path>) -> String {
     let home = home.and_then(Path::to_str).map(|home| home.trim_end_matches('/')).filter(|home| !home.is_empty());
     let below = home.and_then(|home| path.strip_prefix(home)).filter(|rest| rest.is_empty() || rest.starts_with('/'));
     match below {
@@ -99,12 +99,12 @@ pub(super) fn directory(path: &str, home: Option<&Path>) -> String {
 }
 
 /// `1 segment`, `2 segments`.
-pub(super) fn count(number: u64, what: &str) -> String {
+pub(in crate::cli) fn count(number: u64, what: &str) -> String {
     format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 
 /// `1 anomaly`, `2 anomalies`.
-pub(super) fn anomalies(number: u64) -> String {
+pub(in crate::cli) fn anomalies(number: u64) -> String {
     format!("{number} {}", if number == 1 { "anomaly" } else { "anomalies" })
 }
 
