@@ -2,19 +2,20 @@
 //! held against plain counting over the whole fact space.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::allow_attributes, reason = "tests")]
 
-mod support;
+#[path = "support/records.rs"]
+mod records;
 
+use records::{About, as_asked, document};
 use resume_gate::audit::log::{append, backwards, forwards, logged_agents, table_source};
-use resume_gate::audit::{Coverage, Entry, Line, Record, Replay, Stamp, Stats, entries, stamp};
+use resume_gate::audit::{Coverage, Entry, Line, Record, Replay, Stats, entries};
 use resume_gate::gate::facts::{Fact, VOCABULARY};
 use resume_gate::gate::{FactSetError, TABLE, TABLE_SOURCE, decision_of};
 use resume_gate::store::{MemoryStore, Store};
 use resume_gate::table::{FactWord, State, Table};
-use serde_json::{Map, Value, json};
+use serde_json::json;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
-use strum::IntoEnumIterator;
 
 /// A table like the one that ships, with the rules reordered by `edit`.
 fn edited(edit: impl FnOnce(&mut Vec<resume_gate::table::Rule>)) -> Table {
@@ -26,50 +27,8 @@ fn edited(edit: impl FnOnce(&mut Vec<resume_gate::table::Rule>)) -> Table {
     table
 }
 
-/// The document of a decision as it would be recorded: the facts, without what is never asked.
-fn document(word: FactWord) -> Map<String, Value> {
-    let known = as_asked(word);
-    let rule = &TABLE.rules[TABLE.first_hit(word)];
-    let facts: Map<String, Value> =
-        Fact::iter().filter_map(|fact| Some((fact.name().to_owned(), known.value_name(fact)?.into()))).collect();
-    let not_asked: Vec<&str> =
-        Fact::iter().filter(|fact| known.fact(*fact) == State::NotAsked).map(|fact| fact.name()).collect();
-    let value = json!({
-        "schema": "resume-gate.decision/1",
-        "decision": {"kind": decision_of(rule).name(), "head": "B"},
-        "rule": rule.id,
-        "reason": rule.what,
-        "plan": {"outcome": "resume", "resume": "B", "fork_session": false, "copy": null, "args": ["--resume", "B"]},
-        "agent_uid": "agent-1",
-        "candidate": {"id": "A", "offered": "held"},
-        "head": {"session_id": "B", "segment_id": "s1", "provider": "claude", "config_dir": "/home/p/.claude",
-            "cwd": "/home/p/w", "identity_key": "0123456789abcdef", "provider_bytes_end": 700},
-        "facts": facts,
-        "not_asked": not_asked,
-        "probes": [{"fact": "head_file", "value": "as_left", "path": "/home/p/.claude/projects/-home-p-w/B.jsonl",
-            "size": 700, "recorded": 700, "error": null}],
-        "table": {"name": "resume-gate", "version": 1, "sha256": TABLE.sha256},
-        "store": "/home/p/.local/share/resume-gate/filestore.db",
-        "notes": [{"code": "some-note", "text": "a remark"}],
-    });
-    value.as_object().unwrap().clone()
-}
-
-/// The word as evaluation leaves it: probes that no rule needed are not asked.
-fn as_asked(word: FactWord) -> FactWord {
-    let mut known = Fact::iter().filter(|fact| fact.spec().probe).fold(word, |word, fact| match word.fact(fact) {
-        State::Value(_) => word.with_bits(fact.spec(), fact.spec().not_asked_bit()),
-        _ => word,
-    });
-    while let resume_gate::gate::Partial::Needs(facts) = resume_gate::gate::evaluate_partial(&TABLE, known) {
-        let spec = facts[0].spec();
-        known = known.with_bits(spec, word.bits() & spec.group());
-    }
-    known
-}
-
 fn record(word: FactWord, at_ms: u64) -> String {
-    stamp(document(word), Stamp::new(at_ms, 250))
+    records::record(word, at_ms, About::default())
 }
 
 /// One record for every possible combination of facts.
@@ -83,7 +42,8 @@ fn all(log: &str) -> Vec<Entry<'_>> {
 
 #[test]
 fn a_record_is_the_decision_with_id_time_and_duration_and_reads_back_whole() {
-    let word = VOCABULARY.combinations()[500];
+    let redirected = |word: &&FactWord| TABLE.rules[TABLE.first_hit(**word)].id == "head-moved-on";
+    let word = *VOCABULARY.combinations().iter().find(redirected).unwrap();
     let line = record(word, 1_767_225_600_123);
     assert!(!line.contains('\n'));
     let record = Record::read(Line::of(&line)).unwrap();
@@ -94,13 +54,13 @@ fn a_record_is_the_decision_with_id_time_and_duration_and_reads_back_whole() {
     assert_eq!((seconds, nanos / 1_000_000), (1_767_225_600, 123), "ids sort by time");
     assert_eq!(record.entry.at_ms, Some(1_767_225_600_123));
     assert_eq!(record.entry.duration_us, Some(250));
-    assert_eq!(record.entry.facts, Ok(as_asked(word)));
+    assert_eq!(record.entry.facts, Ok(as_asked(&TABLE, word)));
     assert_eq!(record.entry.table.as_deref(), Some(TABLE.sha256.as_ref()));
-    for (key, value) in document(word) {
+    for (key, value) in document(word, About::default()) {
         assert_eq!(record.document[&key], value, "{key}");
     }
     assert_eq!(record.document.keys().next().unwrap(), "schema");
-    assert_eq!(record.evidence[0].path.as_deref(), Some("/home/p/.claude/projects/-home-p-w/B.jsonl".as_ref()));
+    assert_eq!(record.evidence[0].path.as_deref(), Some("/home/pat/.claude/projects/-home-pat-work/B.jsonl".as_ref()));
     assert_eq!(record.notes[0].code, "some-note");
     assert_eq!(record.outcome(), "resume B instead of A");
     for session in ["A", "B"] {
@@ -115,7 +75,7 @@ fn every_possible_decision_is_explained_again_from_its_record() {
         let record = Record::read(Line::of(line)).unwrap();
         let evaluation = record.evaluation(&TABLE).unwrap();
         assert_eq!(evaluation.rule, TABLE.first_hit(word));
-        assert_eq!(evaluation.word, as_asked(word));
+        assert_eq!(evaluation.word, as_asked(&TABLE, word));
         assert_eq!(record.evaluation(&edited(|_| ())), None, "not under a table that did not make it");
     }
 }
@@ -202,7 +162,7 @@ fn a_replay_under_an_edited_table_counts_as_brute_force_does() {
             for word in VOCABULARY.combinations() {
                 // What is not asked could be anything: the table decides if every possibility in
                 // turn meets the same first rule that is not ruled out.
-                let known = as_asked(word);
+                let known = as_asked(&TABLE, word);
                 let first = table.rules.iter().position(|rule| {
                     !rule.when.iter().any(|c| match known.state(&VOCABULARY.facts[c.fact]) {
                         State::Value(value) => c.wanted & VOCABULARY.facts[c.fact].value_bit(value) == 0,

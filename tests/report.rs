@@ -14,17 +14,19 @@
 
 #[path = "support/browser.rs"]
 mod browser;
+#[path = "support/records.rs"]
+mod records;
 
 use browser::Browser;
-use resume_gate::audit::{Line, Record, Report, Stamp, stamp};
+use records::About;
+use resume_gate::audit::{Line, Record, Report};
 use resume_gate::gate::facts::{Fact, VOCABULARY};
-use resume_gate::gate::{Partial, TABLE, decision_of, evaluate_partial};
+use resume_gate::gate::{TABLE, decision_of};
 use resume_gate::segments::{EndReason, Ended, Rung, Segment, Start};
-use resume_gate::table::{FactWord, State, Table};
+use resume_gate::table::{FactWord, Table};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::path::PathBuf;
-use strum::IntoEnumIterator;
 
 /// A browser, unless the machine has none.
 fn browser(width: u32, height: u32, dark: bool) -> Option<Browser> {
@@ -55,55 +57,6 @@ impl Numbers {
             self.below(1 << 12)
         )
     }
-}
-
-/// The word as evaluation leaves it: probes that no rule needed are not asked.
-fn as_asked(word: FactWord) -> FactWord {
-    let mut known = Fact::iter().filter(|fact| fact.spec().probe).fold(word, |word, fact| match word.fact(fact) {
-        State::Value(_) => word.with_bits(fact.spec(), fact.spec().not_asked_bit()),
-        _ => word,
-    });
-    while let Partial::Needs(facts) = evaluate_partial(&TABLE, known) {
-        known = known.with_bits(facts[0].spec(), word.bits() & facts[0].spec().group());
-    }
-    known
-}
-
-/// A record as `decide` would write it.
-fn record(numbers: &mut Numbers, agent: &str, at_ms: u64, word: FactWord, head: &str, candidate: &str) -> String {
-    let known = as_asked(word);
-    let rule = &TABLE.rules[TABLE.first_hit(word)];
-    let decision = decision_of(rule).name();
-    let facts: serde_json::Map<String, Value> =
-        Fact::iter().filter_map(|fact| Some((fact.name().to_owned(), known.value_name(fact)?.into()))).collect();
-    let not_asked: Vec<&str> =
-        Fact::iter().filter(|fact| known.fact(*fact) == State::NotAsked).map(Fact::name).collect();
-    let (outcome, resume) = match decision {
-        "allow" => ("resume", Some(candidate)),
-        "redirect" => ("resume", Some(head)),
-        "refuse" => ("fresh", None),
-        _ => ("fork", Some(head)),
-    };
-    let size = numbers.below(4_000_000);
-    let probes: Vec<Value> = known
-        .value_name(Fact::HeadFile)
-        .map(|value| {
-            json!({ "fact": "head_file", "value": value, "path": format!("/home/pat/.claude/projects/-home-pat-work/{head}.jsonl"),
-            "size": size, "recorded": size, "error": (value == "unreadable").then_some("permission denied (os error 13)") })
-        })
-        .into_iter()
-        .collect();
-    let document = json!({
-        "schema": "resume-gate.decision/1", "decision": { "kind": decision, "head": head }, "rule": rule.id, "reason": rule.what,
-        "plan": { "outcome": outcome, "resume": resume, "fork_session": outcome == "fork",
-            "copy": matches!(decision, "relocate" | "fork_from").then(|| json!({ "from": "/a", "to": "/b" })), "args": [] },
-        "agent_uid": agent, "candidate": { "id": candidate, "offered": "held" }, "head": { "session_id": head },
-        "facts": facts, "not_asked": not_asked, "probes": probes,
-        "table": { "name": "resume-gate", "version": 1, "sha256": TABLE.sha256 },
-        "notes": if decision == "refuse" && numbers.below(3) == 0 { json!([{ "code": "earlier", "text": "the last session whose file is here is 7c1d0a94…" }]) } else { json!([]) },
-    });
-    let stamp_of = Stamp::new(at_ms, 180 + numbers.below(900));
-    stamp(document.as_object().unwrap().clone(), stamp_of)
 }
 
 const NOW_MS: u64 = 1_790_000_000_000;
@@ -148,7 +101,16 @@ fn history(agents: u64, each: u64) -> (Vec<(String, Vec<Segment>)>, Vec<(u64, St
             let head = chain.last().and_then(|s| s.session_id.clone()).unwrap_or_else(|| numbers.id());
             let is_head = word.value_name(Fact::Candidate) == Some("head");
             let candidate = if is_head { head.clone() } else { numbers.id() };
-            records.push((at, record(&mut numbers, &uid, at, word, &head, &candidate)));
+            let note = (numbers.below(9) == 0).then_some("the last session whose file is here is 7c1d0a94…");
+            let about = About {
+                agent: &uid,
+                candidate: &candidate,
+                head: &head,
+                size: numbers.below(4_000_000),
+                note,
+                ..About::default()
+            };
+            records.push((at, records::record(word, at, about)));
             let decision = decision_of(&TABLE.rules[TABLE.first_hit(word)]).name();
             let ended = at + 120_000 + numbers.below(9 * HOUR_MS);
             let (rung, session) = match decision {

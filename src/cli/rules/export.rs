@@ -2,7 +2,7 @@
 
 use super::super::error::CliError;
 use super::super::exit::Exit;
-use super::super::input::table_or_shipped;
+use super::super::input::candidate_or_shipped;
 use super::super::terminal::Terminal;
 use crate::gate::facts::VOCABULARY;
 use crate::table::{DmnVersion, csv, dmn, dot, json_schema, mermaid};
@@ -36,7 +36,7 @@ pub(super) fn schema(terminal: &Terminal) -> Result<Exit, CliError> {
 }
 
 pub(super) fn graph(format: GraphFormat, rules: Option<&Path>, terminal: &Terminal) -> Result<Exit, CliError> {
-    let table = table_or_shipped(rules, terminal)?;
+    let table = candidate_or_shipped(rules, terminal)?;
     terminal.out(&match format {
         GraphFormat::Mermaid => mermaid(&table, &VOCABULARY),
         GraphFormat::Dot => dot(&table, &VOCABULARY),
@@ -45,7 +45,7 @@ pub(super) fn graph(format: GraphFormat, rules: Option<&Path>, terminal: &Termin
 }
 
 pub(super) fn export(format: ExportFormat, rules: Option<&Path>, terminal: &Terminal) -> Result<Exit, CliError> {
-    let table = table_or_shipped(rules, terminal)?;
+    let table = candidate_or_shipped(rules, terminal)?;
     terminal.out(&match format {
         ExportFormat::Csv => csv(&table, &VOCABULARY),
         ExportFormat::Dmn => dmn(&table, &VOCABULARY, DmnVersion::V1_5),
