@@ -55,7 +55,7 @@ impl SelectArgs {
             return Err(CliError::usage(format!("`{uid}` is no agent's id"))
                 .help("an id has letters, digits, `_` and `-`; `resume-gate audit stats` names the agents"));
         }
-        for name in self.decision.iter().filter(|name| !DecisionKind::VARIANTS.contains(&name.as_str())) {
+        if let Some(name) = self.decision.iter().find(|name| !DecisionKind::VARIANTS.contains(&name.as_str())) {
             let error = CliError::usage(format!("there is no decision `{name}`"));
             let near = nearest(name, DecisionKind::VARIANTS.iter().copied());
             return Err(match near {
