@@ -117,7 +117,7 @@ fn the_config_dir_of_the_environment_is_a_named_one() {
     let mut command = world.command();
     command.env("CLAUDE_CONFIG_DIR", world.at("/cfg/a")).env("AGENTMUX_AGENT_UID", "u1");
     command.env("RESUME_GATE_STORE", world.store()).current_dir(world.at("/w"));
-    let document = run(command.args(["decide", "--resume=OLD", "--format=json"])).json();
+    let document = run(command.args(["decide", "--no-log", "--resume=OLD", "--format=json"])).json();
     assert_eq!(document["plan"]["args"], serde_json::json!(["--resume", "A"]));
     assert_eq!(document["facts"]["head_identity"], "same");
     assert_eq!(document["store"], world.store().to_str().unwrap());

@@ -225,7 +225,7 @@ fn a_record_that_is_cut_or_was_never_prompted_is_not_copied() {
 /// The command as somebody without rights, if there is a way to become that.
 fn as_nobody(world: &World, args: Vec<std::ffi::OsString>) -> Option<serde_json::Value> {
     let mut command = world.command();
-    command.args(["decide", "--format=json"]).args(args);
+    command.args(["decide", "--no-log", "--format=json"]).args(args);
     if rustix::process::geteuid().is_root() {
         command.uid(65534).gid(65534);
         // Where the binary lies may be closed to others.

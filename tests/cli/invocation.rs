@@ -82,7 +82,7 @@ fn an_environment_that_is_no_text_never_leads_to_another_login() {
     let world = World::of("start g1 cfg=/home/.claude ; session g1 A ; files /home/.claude:-w/A=500");
     let odd = std::ffi::OsStr::from_bytes(b"/cfg/\xff");
     let mut command = world.command();
-    command.args(["decide", "--format=json", "--agent=u1", "--resume=OLD"]);
+    command.args(["decide", "--no-log", "--format=json", "--agent=u1", "--resume=OLD"]);
     command.arg(format!("--store={}", world.store().display())).arg(format!("--cwd={}", world.place("/w")));
     let ambient = run(&mut command).json();
     assert_eq!(ambient["rule"], "head-moved-on");

@@ -167,7 +167,7 @@ fn b37_a_spawn_that_runs_in_a_deleted_directory_is_decided_too() {
         shell
             .args(["-c", script])
             .arg(env!("CARGO_BIN_EXE_resume-gate"))
-            .args(["decide", "--format=json"])
+            .args(["decide", "--no-log", "--format=json"])
             .args(flags.0);
         shell.env_clear().env("HOME", world.at("/home")).current_dir(world.root());
         let answer = crate::command::run(&mut shell);

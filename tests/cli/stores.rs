@@ -244,7 +244,8 @@ fn the_store_is_the_named_one_else_the_environments_else_agentmuxs_else_our_own(
     };
     let used = |environment: &[(&str, &str)]| {
         let mut command = world.command();
-        command.args(["decide", "--format=json", "--agent=u1", "--resume=A", "--no-such-flag"].iter().take(4));
+        command
+            .args(["decide", "--no-log", "--format=json", "--agent=u1", "--resume=A", "--no-such-flag"].iter().take(5));
         command.arg(format!("--config-dir={}", world.place("/cfg/a"))).arg(format!("--cwd={}", world.place("/w")));
         command.envs(environment.iter().map(|(name, path)| (name, world.place(path))));
         let document = run(&mut command).json();
@@ -268,14 +269,14 @@ fn the_store_is_the_named_one_else_the_environments_else_agentmuxs_else_our_own(
 fn without_a_home_everything_that_was_named_still_counts() {
     let world = World::of(STORY);
     let mut command = world.command();
-    command.env_remove("HOME").args(["decide", "--format=json"]).args(world.spawn("cand=A"));
+    command.env_remove("HOME").args(["decide", "--no-log", "--format=json"]).args(world.spawn("cand=A"));
     assert_eq!(run(&mut command).json()["rule"], "head-moved-on");
     // Somebody whom the system does not know has no home at all, and names nothing.
     if rustix::process::geteuid().is_root() {
         let mut command = world.command();
         command
             .env_remove("HOME")
-            .args(["decide", "--format=json", "--agent=u1", "--resume=A"])
+            .args(["decide", "--no-log", "--format=json", "--agent=u1", "--resume=A"])
             .uid(54_321)
             .gid(54_321);
         let Ok(mut started) = command.spawn() else { return };
@@ -304,7 +305,7 @@ fn a_store_is_found_under_any_name() {
             let mut command = world.command();
             command
                 .current_dir(folder)
-                .args(["decide", "--format=json"])
+                .args(["decide", "--no-log", "--format=json"])
                 .args(world.spawn("cand=A").split_first().unwrap().1);
             command.arg("--store").arg(given);
             assert_eq!(run(&mut command).json()["rule"], "head-moved-on", "{path:?}");

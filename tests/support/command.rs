@@ -62,7 +62,15 @@ impl World {
 
     /// Runs the command with these arguments.
     pub fn run<S: AsRef<std::ffi::OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Answer {
-        run(self.command().args(args))
+        let mut command = self.command();
+        for (place, arg) in args.into_iter().enumerate() {
+            command.arg(&arg);
+            // The decision log has tests of its own.
+            if place == 0 && arg.as_ref() == "decide" {
+                command.arg("--no-log");
+            }
+        }
+        run(&mut command)
     }
 
     /// Runs the command and feeds it this on standard input.

@@ -146,9 +146,10 @@ fn update_row(
         .map_err(failed)
 }
 
-/// The counter columns that this database has. Asked each time: its owner may add them meanwhile.
+/// The counter columns that this database has and that may be unknown. Asked each time: its owner may add them meanwhile.
 fn counter_columns(connection: &Connection) -> rusqlite::Result<Vec<&'static str>> {
-    let mut statement = connection.prepare_cached("SELECT name FROM pragma_table_info('db_wave_file')")?;
+    let mut statement =
+        connection.prepare_cached("SELECT name FROM pragma_table_info('db_wave_file') WHERE \"notnull\" = 0")?;
     let columns = statement.query_map([], |row| row.get::<_, String>(0))?.collect::<Result<Vec<_>, _>>()?;
     Ok(COUNTER_COLUMNS.into_iter().filter(|counter| columns.iter().any(|column| column == counter)).collect())
 }
