@@ -288,8 +288,7 @@ fn awkward_text_comes_back_as_it_was() {
     let xml = dmn(&table, &VOCABULARY, DmnVersion::V1_5);
     let document = roxmltree::Document::parse(&xml).unwrap();
     assert_eq!(document.root_element().attribute("name"), Some(table.name.as_ref()));
-    let description =
-        document.descendants().filter(|node| node.tag_name().name() == "description").next_back().unwrap();
+    let description = document.descendants().rfind(|node| node.tag_name().name() == "description").unwrap();
     assert_eq!(description.text(), Some(table.rules[0].what.replace('\u{1}', "\u{fffd}").as_str()));
     assert!(dot(&table, &VOCABULARY).starts_with("digraph \"a \\\"b\\\" <c> & \\\\d\" {\n"));
 }
