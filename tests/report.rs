@@ -63,7 +63,10 @@ const NOW_MS: u64 = 1_790_000_000_000;
 const HOUR_MS: u64 = 3_600_000;
 
 /// Chains and records of `agents` agents with `each` spawns: records newest first.
-fn history(agents: u64, each: u64) -> (Vec<(String, Vec<Segment>)>, Vec<(u64, String)>) {
+/// Chains by agent, and decision records with when they were made.
+type History = (Vec<(String, Vec<Segment>)>, Vec<(u64, String)>);
+
+fn history(agents: u64, each: u64) -> History {
     let mut numbers = Numbers(7);
     let space = VOCABULARY.combinations();
     let of = |rule: &str| -> Vec<FactWord> {

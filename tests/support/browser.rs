@@ -74,7 +74,7 @@ impl Browser {
 
     /// Waits until an expression is true in the page.
     pub fn wait_for(&self, expression: &str) {
-        let until = Instant::now() + Duration::from_secs(10);
+        let until = Instant::now() + Duration::from_secs(60);
         while self.run(&format!("return Boolean({expression})")) != json!(true) {
             assert!(Instant::now() < until, "never true in the page: {expression}");
             std::thread::sleep(Duration::from_millis(20));
