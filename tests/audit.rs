@@ -136,7 +136,7 @@ fn invalid_text_in_a_field_that_is_not_counted_does_not_lose_the_record() {
 #[test]
 fn a_replay_under_the_same_table_changes_nothing() {
     let log = whole_log();
-    let mut replay = Replay::new(&TABLE);
+    let mut replay = Replay::new(&TABLE, vec![&TABLE]);
     all(&log).iter().for_each(|entry| replay.add(entry));
     assert_eq!((replay.records, replay.unchanged), (899, 899));
     assert!(replay.changes().is_empty() && replay.undetermined().is_empty());
@@ -184,7 +184,7 @@ fn a_replay_under_an_edited_table_counts_as_brute_force_does() {
                     *expected.entry((was.0, was.1, is.0, is.1)).or_default() += 1;
                 }
             }
-            let mut replay = Replay::new(&table);
+            let mut replay = Replay::new(&table, vec![&TABLE]);
             recorded.iter().for_each(|entry| replay.add(entry));
             let found: Groups = replay
                 .changes()
@@ -210,7 +210,7 @@ fn a_change_names_its_first_records_and_an_open_one_the_fact_it_needs() {
         rules.insert(0, rule);
     });
     let log = whole_log();
-    let mut replay = Replay::new(&table);
+    let mut replay = Replay::new(&table, vec![&TABLE]);
     all(&log).iter().for_each(|entry| replay.add(entry));
     let undetermined = replay.undetermined();
     let needs: Vec<&[Fact]> = undetermined.iter().map(|group| group.needs).collect();
@@ -218,6 +218,21 @@ fn a_change_names_its_first_records_and_an_open_one_the_fact_it_needs() {
     assert_eq!(undetermined[0].examples.len(), 5);
     assert_eq!(undetermined[0].examples[0].agent_uid, "agent-1");
     assert_eq!(undetermined[0].examples[0].id.len(), 36);
+}
+
+#[test]
+fn a_decision_that_could_not_be_carried_out_is_no_change() {
+    let relocated = |word: &&FactWord| TABLE.rules[TABLE.first_hit(**word)].id == "relocate";
+    let word = *VOCABULARY.combinations().iter().find(relocated).unwrap();
+    // The copy failed, so the spawn was refused, by the rule that had decided.
+    let log = record(word, 1).replace(r#""kind":"relocate""#, r#""kind":"refuse""#);
+    let mut replay = Replay::new(&TABLE, vec![&TABLE]);
+    replay.add(&all(&log)[0]);
+    assert_eq!((replay.unchanged, replay.changed()), (1, 0));
+    // Without the table that made it, the record is all there is to go by.
+    let mut replay = Replay::new(&TABLE, Vec::new());
+    replay.add(&all(&log)[0]);
+    assert_eq!((replay.unchanged, replay.changed()), (0, 1));
 }
 
 #[test]
@@ -233,7 +248,7 @@ fn facts_of_another_vocabulary_are_undetermined_and_say_why() {
         r#"{"rule":"other-provider","decision":{"kind":"postpone"},"facts":{"spawn_provider":"other"}}"#,
     ]
     .join("\n");
-    let (mut replay, mut coverage) = (Replay::new(&TABLE), Coverage::new(&TABLE));
+    let (mut replay, mut coverage) = (Replay::new(&TABLE, vec![&TABLE]), Coverage::new(&TABLE));
     all(&log).iter().for_each(|entry| {
         replay.add(entry);
         coverage.add(entry);

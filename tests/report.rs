@@ -62,11 +62,11 @@ impl Numbers {
 const NOW_MS: u64 = 1_790_000_000_000;
 const HOUR_MS: u64 = 3_600_000;
 
-/// Chains and records of `agents` agents with `each` spawns: records newest first.
-/// Chains by agent, and decision records with when they were made.
-type History = (Vec<(String, Vec<Segment>)>, Vec<(u64, String)>);
+/// Agents with their chains.
+type Chains = Vec<(String, Vec<Segment>)>;
 
-fn history(agents: u64, each: u64) -> History {
+/// Chains and records of `agents` agents with `each` spawns: records newest first.
+fn history(agents: u64, each: u64) -> (Chains, Vec<(u64, String)>) {
     let mut numbers = Numbers(7);
     let space = VOCABULARY.combinations();
     let of = |rule: &str| -> Vec<FactWord> {

@@ -15,6 +15,7 @@ pub const MAX_EXAMPLES: usize = 5;
 #[derive(Debug, Clone)]
 pub struct Replay<'t> {
     table: &'t Table,
+    made_by: Vec<&'t Table>,
     /// How many records were added.
     pub records: u64,
     /// Decided the same, by the rule of the same id.
@@ -81,11 +82,14 @@ enum Why {
 }
 
 impl<'t> Replay<'t> {
-    /// A replay of nothing yet.
+    /// A replay of nothing yet, under `table`. `made_by` are the tables, as far as they are known,
+    /// that made the decisions: what a rule of theirs decided and could not be carried out was
+    /// recorded as a refusal, and is no change.
     #[must_use]
-    pub fn new(table: &'t Table) -> Self {
+    pub fn new(table: &'t Table, made_by: Vec<&'t Table>) -> Self {
         Self {
             table,
+            made_by,
             records: 0,
             unchanged: 0,
             without_candidate: 0,
@@ -111,14 +115,21 @@ impl<'t> Replay<'t> {
             },
         };
         let Some(rule) = self.table.rules.get(index) else { return };
-        let (from_rule, from_decision) =
-            (entry.rule.as_deref().unwrap_or_default(), entry.decision.as_deref().unwrap_or_default());
+        let from_rule = entry.rule.as_deref().unwrap_or_default();
+        let from_decision = self.decided(entry).or(entry.decision.as_deref()).unwrap_or_default();
         if from_rule == rule.id && from_decision == decision_of(rule).name() {
             self.unchanged += 1;
             return;
         }
         let key = (self.rules.number(from_rule), self.decisions.number(from_decision), index);
         count(self.changes.entry(key).or_default(), entry);
+    }
+
+    /// What the recorded rule came to in the table that made the record.
+    fn decided(&self, entry: &Entry<'_>) -> Option<&'static str> {
+        let made_by = self.made_by.iter().find(|table| entry.table.as_deref() == Some(&table.sha256))?;
+        let rule = made_by.rules.get(made_by.rule_named(entry.rule.as_deref()?)?)?;
+        Some(decision_of(rule).name())
     }
 
     fn undecided(&mut self, why: Why, entry: &Entry<'_>) {

@@ -7,7 +7,6 @@ use super::spawn_args::SpawnArgs;
 use super::terminal::{Terminal, now_ms};
 use crate::process::ProcessTable;
 use crate::spawn::{Decided, PlanOutcome, decide, decide_and_apply, decision_document};
-use std::time::Instant;
 
 /// Decide whether the session of a spawn may be resumed.
 ///
@@ -49,7 +48,7 @@ enum DecideFormat {
 pub(super) fn run(args: &DecideArgs, terminal: &Terminal) -> Result<Exit, CliError> {
     let request = args.spawn.request(terminal);
     let processes = ProcessTable::default();
-    let (at_ms, started) = (now_ms(), Instant::now());
+    let at_ms = now_ms();
     // Whoever spawns records the provider with `segments start --pid`; until then the lock lives as
     // long as this command.
     let (mut decided, _guard) = if args.apply {
@@ -58,7 +57,7 @@ pub(super) fn run(args: &DecideArgs, terminal: &Terminal) -> Result<Exit, CliErr
         (decide(&request, &processes), None)
     };
     if !args.no_log {
-        let lost = record(&decided, at_ms, started.elapsed(), request.budget);
+        let lost = record(&decided, at_ms, request.budget);
         decided.notes.extend(lost);
     }
     for note in &decided.notes {

@@ -12,11 +12,11 @@ const LEAST: Duration = Duration::from_millis(100);
 
 /// Appends the record of a decision made at `at_ms` to its agent's log, within what deciding left
 /// of its two budgets. An agent without a usable id has no log.
-pub(super) fn record(decided: &Decided, at_ms: i64, took: Duration, budget: Duration) -> Option<Note> {
+pub(super) fn record(decided: &Decided, at_ms: i64, budget: Duration) -> Option<Note> {
     let uid = decided.agent_uid.clone().filter(|uid| crate::segments::is_agent_uid(uid))?;
     let path = decided.store.clone()?;
-    let left = (budget + budget).saturating_sub(took).max(LEAST);
-    let duration_us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
+    let left = (budget + budget).saturating_sub(decided.took).max(LEAST);
+    let duration_us = u64::try_from(decided.took.as_micros()).unwrap_or(u64::MAX);
     let stamped = Stamp::new(u64::try_from(at_ms).unwrap_or_default(), duration_us);
     let line = stamp(decision_document(decided), stamped);
     let written = within_deadline(left, move || {

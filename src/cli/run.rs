@@ -2,6 +2,7 @@
 
 use super::error::CliError;
 use super::exit::Exit;
+use super::record::record;
 use super::spawn_args::{DEFAULT_BUDGET_MS, StoreArg, agent_uid, cwd, login, places};
 use super::terminal::{Terminal, now_ms};
 use crate::explain::Note;
@@ -136,9 +137,9 @@ struct Teller<'a> {
 
 impl Audience for Teller<'_> {
     fn about_to_spawn(&mut self, decided: &Decided) {
-        // The decision log's record of this decision is written here.
         self.terminal.say(&line(decided, self.terminal));
-        for note in &decided.notes {
+        let lost = record(decided, now_ms(), Duration::from_millis(DEFAULT_BUDGET_MS));
+        for note in decided.notes.iter().chain(&lost) {
             self.note(note);
         }
         if let Some(sender) = self.signals.take()

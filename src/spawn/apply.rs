@@ -101,6 +101,7 @@ impl Decided {
             evidence: Vec::new(),
             notes: vec![Note::new("held", format!("{held}; spawn nothing until it has ended"))],
             store: request.store.clone(),
+            took: std::time::Duration::ZERO,
         }
     }
 

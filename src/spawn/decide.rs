@@ -16,6 +16,7 @@ use crate::gate::{Evidence, GateInput, Gated, Head, ResumeGate, resume_gate};
 use crate::process::ProcessTable;
 use crate::segments::{Start, with_legacy_identity};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 /// A decided spawn with everything that led to it.
 #[derive(Debug, Clone)]
@@ -36,11 +37,14 @@ pub struct Decided {
     pub notes: Vec<Note>,
     /// The store that was used.
     pub store: Option<PathBuf>,
+    /// How long deciding took, without what carried the decision out.
+    pub took: Duration,
 }
 
 /// Decides a spawn. Reads only; nothing is copied, swept or recorded.
 #[must_use]
 pub fn decide(request: &SpawnRequest, processes: &ProcessTable) -> Decided {
+    let started = Instant::now();
     let (chain, mut notes) = read_chain(request, request.candidate.as_deref(), Deadline::after(request.budget));
     let deadline = Deadline::after(request.budget);
     let (own_identity, why_unknown) = own_identity(request, deadline, &mut notes);
@@ -75,9 +79,11 @@ pub fn decide(request: &SpawnRequest, processes: &ProcessTable) -> Decided {
         evidence,
         notes,
         store: request.store.clone(),
+        took: Duration::ZERO,
     };
     let remarks = notes::about(&decided, request, why_unknown.as_deref(), deadline);
     decided.notes.extend(remarks);
+    decided.took = started.elapsed();
     decided
 }
 

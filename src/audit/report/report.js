@@ -285,10 +285,10 @@
     const reached = table.rules.slice(0, path.rule + 1).map(item), rest = table.rules.slice(path.rule + 1).map((rule, i) => item(rule, path.rule + 1 + i));
     return [el("ol", { class: "path" }, reached), rest.length ? el("details", null, el("summary", null, `${plural(rest.length, "rule", "rules")} not reached`), el("ol", { class: "path" }, rest)) : null];
   }
-  function today(row, path) {
+  function today(row, path, then) {
     if (!path || !row.decision) return null;
     if (path.now.needs) return `undetermined: it needs ${path.now.needs.join(", ")}, which was not asked`;
-    if (path.now.decision !== row.decision) return el("b", null, `would decide otherwise: ${path.now.decision} by ${path.now.rule}`);
+    if (path.now.decision !== then) return el("b", null, `would decide otherwise: ${path.now.decision} by ${path.now.rule}`);
     return path.now.rule === row.rule ? "decides the same" : `decides the same, by ${path.now.rule}`;
   }
   function missed(miss) {
@@ -314,7 +314,7 @@
       badge(row.kind, `${label(row)}${row.rule ? ` by ${row.rule}` : ""}${rule ? ` (${path.rule + 1} of ${table.rules.length})` : ""}`),
       el("h2", { id: "detail-title" }, row.text), el("p", { class: "lead" }, rule?.what ?? row.reason ?? ""),
       row.notes.map((note) => el("p", { class: "note" }, text(note))),
-      labelled([["why", rule?.why], ["next", rule?.next], ["nearest miss", missed(path?.miss)], ["would change", would.length ? el("ul", { class: "plain" }, would) : null], ["today's table", today(row, path)]]),
+      labelled([["why", rule?.why], ["next", rule?.next], ["nearest miss", missed(path?.miss)], ["would change", would.length ? el("ul", { class: "plain" }, would) : null], ["today's table", today(row, path, rule?.decision ?? row.decision)]]),
       !table && row.decision ? el("p", { class: "note" }, row.factsError ? `This decision's facts are of another version: ${row.factsError}.` : "The table that made this decision is not known here, so its rules cannot be shown.") : null,
       el("h3", null, "Facts"),
       known.length ? el("dl", { class: "labelled facts" }, known.map(([name, value]) => el("div", null, el("dt", null, name), el("dd", null, value ?? el("span", { class: "soft" }, "not asked"))))) : el("p", { class: "soft" }, "none recorded"),

@@ -7,11 +7,13 @@ use super::super::input::candidate_or_shipped;
 use super::super::segments::words::shown;
 use super::super::terminal::Terminal;
 use super::select::reader;
-use super::{CommonArgs, RulesArg, head, say_unreadable, table_json};
+use super::{CommonArgs, RulesArg, head, say_unreadable, table_json, table_with};
 use crate::audit::{Change, Example, Replay, Undetermined};
 use crate::explain::Ink;
+use crate::gate::TABLE;
 use crate::table::Table;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 const REPLAY_SCHEMA: &str = "resume-gate.replay/1";
@@ -34,8 +36,26 @@ pub(super) fn run(args: &ReplayArgs, terminal: &Terminal) -> Result<Exit, CliErr
     let selection = args.common.select.selection()?;
     let table = candidate_or_shipped(args.rules.rules.as_deref(), terminal)?;
     let mut store = reader(&args.common.store, terminal)?;
-    let mut replay = Replay::new(&table);
-    let unreadable = selection.each(&mut store, |entry| replay.add(entry))?;
+    let mut unknown = BTreeSet::new();
+    let mut replay = Replay::new(&table, vec![&TABLE]);
+    let mut unreadable = selection.each(&mut store, |entry| {
+        if let Some(sha256) =
+            entry.table.as_deref().filter(|sha256| *sha256 != TABLE.sha256 && !unknown.contains(*sha256))
+        {
+            unknown.insert(sha256.to_owned());
+        }
+        replay.add(entry);
+    })?;
+    // Once more with the tables that made them, if there were others than the shipped one.
+    let mut older = Vec::new();
+    for sha256 in unknown {
+        older.extend(table_with(&mut store, &sha256)?);
+    }
+    if !older.is_empty() {
+        let made_by = std::iter::once(&TABLE).chain(older.iter().map(AsRef::as_ref)).collect();
+        replay = Replay::new(&table, made_by);
+        unreadable = selection.each(&mut store, |entry| replay.add(entry))?;
+    }
     match args.common.format {
         Format::Json => {
             let mut document = head(REPLAY_SCHEMA, &store);

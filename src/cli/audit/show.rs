@@ -96,9 +96,14 @@ fn explain(
 
 /// What today's table makes of the recorded facts.
 enum Today {
-    Same,
+    Same {
+        decision: &'static str,
+    },
     /// The same decision, by a rule of another id.
-    OtherRule(String),
+    OtherRule {
+        decision: &'static str,
+        rule: String,
+    },
     Otherwise {
         decision: &'static str,
         rule: String,
@@ -110,7 +115,7 @@ enum Today {
     Nothing,
 }
 
-fn today(record: &Record<'_>) -> Today {
+fn today(record: &Record<'_>, made: Option<(&Table, Evaluation)>) -> Today {
     if !record.entry.was_decided() {
         return Today::Nothing;
     }
@@ -123,34 +128,37 @@ fn today(record: &Record<'_>) -> Today {
         Partial::Decided(index) => {
             let Some(rule) = TABLE.rules.get(index) else { return Today::Nothing };
             let decision = decision_of(rule).name();
-            if record.entry.decision.as_deref() != Some(decision) {
+            // What the rule came to: it is recorded as a refusal if it could not be carried out.
+            let made = made.and_then(|(table, evaluation)| table.rules.get(evaluation.rule));
+            let then = made.map(|rule| decision_of(rule).name()).or(record.entry.decision.as_deref());
+            if then != Some(decision) {
                 Today::Otherwise { decision, rule: rule.id.to_string() }
             } else if record.entry.rule.as_deref() != Some(&rule.id) {
-                Today::OtherRule(rule.id.to_string())
+                Today::OtherRule { decision, rule: rule.id.to_string() }
             } else {
-                Today::Same
+                Today::Same { decision }
             }
         }
     }
 }
 
-fn today_text(record: &Record<'_>) -> Option<String> {
-    Some(match today(record) {
+fn today_text(record: &Record<'_>, made: Option<(&Table, Evaluation)>) -> Option<String> {
+    Some(match today(record, made) {
         Today::Nothing => return None,
-        Today::Same => "decides the same".to_owned(),
-        Today::OtherRule(rule) => format!("decides the same, by {rule}"),
+        Today::Same { .. } => "decides the same".to_owned(),
+        Today::OtherRule { rule, .. } => format!("decides the same, by {rule}"),
         Today::Otherwise { decision, rule } => format!("would decide otherwise: {decision} by {rule}"),
         Today::Undetermined(needs) => format!("undetermined: it needs {}, which was not asked", needs.join(", ")),
         Today::Foreign(error) => format!("undetermined: {error}"),
     })
 }
 
-fn today_json(record: &Record<'_>) -> Value {
+fn today_json(record: &Record<'_>, made: Option<(&Table, Evaluation)>) -> Value {
     let table = json!({ "name": TABLE.name, "version": TABLE.version, "sha256": TABLE.sha256 });
-    let (decision, rule, needs, changes) = match today(record) {
+    let (decision, rule, needs, changes) = match today(record, made) {
         Today::Nothing => return Value::Null,
-        Today::Same => (json!(record.entry.decision), json!(record.entry.rule), json!([]), json!(false)),
-        Today::OtherRule(rule) => (json!(record.entry.decision), json!(rule), json!([]), json!(false)),
+        Today::Same { decision } => (json!(decision), json!(record.entry.rule), json!([]), json!(false)),
+        Today::OtherRule { decision, rule } => (json!(decision), json!(rule), json!([]), json!(false)),
         Today::Otherwise { decision, rule } => (json!(decision), json!(rule), json!([]), json!(true)),
         Today::Undetermined(needs) => (Value::Null, Value::Null, json!(needs), Value::Null),
         Today::Foreign(error) => {
@@ -174,7 +182,7 @@ fn document(record: &Record<'_>, made: Option<(&Table, Evaluation)>) -> Value {
     document.insert("steps".to_owned(), steps);
     document.insert("nearest_miss".to_owned(), miss);
     document.insert("would_change".to_owned(), changes.into());
-    document.insert("today".to_owned(), today_json(record));
+    document.insert("today".to_owned(), today_json(record, made));
     document.into()
 }
 
@@ -199,7 +207,7 @@ fn people_text(found: &Found, record: &Record<'_>, made: Option<(&Table, Evaluat
     let mut labelled = |label: &str, value: &str| {
         let _ = writeln!(out, "{}{value}", ink.faint(&format!("{label:<15}")));
     };
-    if let Some(today) = today_text(record) {
+    if let Some(today) = today_text(record, made) {
         labelled("today's table", &today);
     }
     labelled("decided", &format!("{} for {}", clock.when(at), shown(&found.agent_uid)));
