@@ -16,6 +16,7 @@
 //! | [`store`] | append-only files, in memory or in SQLite; all SQL | what the lines mean |
 //! | `claude` | all that is known of Claude Code's files | writing any of them |
 //! | `spawn` | from a request to a plan carried out | printing, clock, environment |
+//! | `audit` | decision records, replay, coverage, report | printing, the store's SQL |
 //! | `cli` | the command; prints, reads clock and environment | everything else |
 //!
 //! Arrows point one way, `cli → spawn → gate, segments, claude → store, table`; a test holds them.
