@@ -237,7 +237,7 @@ fn without_an_agent_the_agents_are_listed() {
     world.run("start --agent u2 --cwd /w2 --config-dir /cfg/b --segment g1 --at-ms 0").ok();
     world.append("u3", &[b"{"]);
     let text = world.without_agent("list").ok();
-    assert_eq!(text.lines().count(), 5, "{text}");
+    assert_eq!(text.lines().count(), 6, "{text}");
     snapshot(&world, "agents", &text);
     let agents = world.without_agent("list --format json").json();
     assert_eq!((&agents["schema"], &agents["total"]), (&"resume-gate.agents/1".into(), &3.into()));

@@ -8,7 +8,7 @@ use super::fold::{Folded, fold};
 use super::id::{SEGMENTS_FILE, is_blank, uid_of_zone, zone_for};
 use super::lineage::{Lineage, fork_parent};
 use super::segment::Segment;
-use super::tail::{Windows, newest_where};
+use super::tail::{Windows, is_lost, newest_where};
 use crate::gate::{ChainHead, Head, is_claude};
 use crate::store::{AppendOptions, Appended, Durability, Snapshot, Store, StoreError, StoreErrorKind};
 use std::collections::HashSet;
@@ -24,6 +24,14 @@ pub enum SegmentError {
     UnusableUid {
         /// What was given.
         uid: String,
+    },
+    /// A log that holds something of which nothing can be read: not the same as an empty one.
+    #[error("could not read the segments of agent `{uid}`: all {bytes} bytes of their log are damaged")]
+    Lost {
+        /// The agent.
+        uid: String,
+        /// Size of its log in bytes.
+        bytes: u64,
     },
     /// An event without an id says nothing.
     #[error("could not record the {event}: its {id} is blank")]
@@ -42,6 +50,7 @@ impl SegmentError {
         match self {
             Self::Store(error) => error.help(),
             Self::UnusableUid { .. } => "pass the agent's uid as its host knows it",
+            Self::Lost { .. } => "restore the store from a copy; `resume-gate segments check` says what is in the log",
             Self::BlankId { .. } => "pass the id as it was reported",
         }
     }
@@ -168,9 +177,21 @@ pub fn chain_head(store: &mut dyn Store, uid: &str, current: Option<&str>) -> Re
 ///
 /// # Errors
 ///
-/// When `uid` is none, or the log cannot be read.
+/// When `uid` is none, or the log cannot be read, or nothing of what it holds.
 pub fn head_segment(store: &mut dyn Store, uid: &str, current: Option<&str>) -> Result<Option<Segment>, SegmentError> {
-    newest(store, uid, |segment| is_head(segment, current))
+    let mut found = None;
+    let mut lost = None;
+    with_log(store, uid, |log| {
+        found = newest_where(log, uid, Windows::default(), |segment| is_head(segment, current))?;
+        if found.is_none() && is_lost(log)? {
+            lost = Some(log.size());
+        }
+        Ok(())
+    })?;
+    match lost {
+        Some(bytes) => Err(SegmentError::Lost { uid: uid.to_owned(), bytes }),
+        None => Ok(found),
+    }
 }
 
 /// The head of a folded chain, leaving out the segment `current`.

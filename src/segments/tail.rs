@@ -9,8 +9,9 @@
 //! reads every line once and keeps what may still be asked for: memory does not grow with the
 //! distance.
 
+use super::fields::Fields;
 use super::fold::REPAIR_WINDOW_BYTES;
-use super::line::{KindRef, events_on};
+use super::line::{KindRef, events_on, read_line};
 use super::segment::Segment;
 use crate::store::{Snapshot, StoreError};
 use std::collections::{HashMap, VecDeque};
@@ -58,6 +59,25 @@ pub fn newest_where(
         Near::Answer(segment) => Ok(segment.map(|segment| *segment)),
         Near::TooFar => far(Suffix::new(log, windows.tail_bytes), uid, windows, &mut accept),
     }
+}
+
+/// Whether a log holds something and nothing of it can be read: no
+/// object is on any line, whole or recovered.
+pub(super) fn is_lost(log: &mut dyn Snapshot) -> Result<bool, StoreError> {
+    let mut suffix = Suffix::new(log, TAIL_WINDOW_BYTES);
+    let mut next = suffix.size;
+    let mut lost = false;
+    while let Some(range) = suffix.line_ending_at(next)? {
+        next = range.start;
+        let mut reads = false;
+        let flaws = read_line(suffix.bytes(range), &mut Fields::default(), |_| reads = true);
+        if reads {
+            return Ok(false);
+        }
+        lost |= flaws.lost;
+        suffix.forget_from(next);
+    }
+    Ok(lost)
 }
 
 enum Near {

@@ -340,3 +340,28 @@ fn the_segment_of_the_spawn_itself_is_not_its_head() {
     assert_eq!(world.decide("cand=A").said(), REDIRECT);
     assert_eq!(world.decide("cand=A current=g2").said(), "allow by head-is-candidate: --resume A");
 }
+
+#[test]
+fn a_log_of_which_nothing_can_be_read_is_not_an_empty_one() {
+    let forked = "uid=u2 from=u1 cand=A key=K1";
+    let mut world = World::of("start g1 key=K1 ; session g1 A ; start g9 uid=u2 key=K1 sid=C ; files A=500 C=500");
+    assert_eq!(world.decide(forked).said(), "redirect C by head-moved-on: --resume C");
+    let whole = world.told("u2").len();
+    for lost in [vec![0; whole], vec![b'x'; whole], vec![0xff; 200_000], b"[1]\n\n{\"event\":\"start\",".to_vec()] {
+        world.log("u2", lost);
+        let decision = world.decide(forked);
+        // Taken for empty, the agent would begin anew from its parent's session.
+        assert_eq!(decision.said(), "allow by chain-unknown: --resume A");
+        assert!(decision.note("chain-unreadable").contains("damaged"), "{decision:?}");
+    }
+    for nothing_yet in ["", "\n \r\n", "{\"event\":\"lease\",\"segment_id\":\"g9\"}\n", "\0\0{\"event\":\"lease\"}\n"] {
+        world.log("u2", nothing_yet);
+        assert_eq!(world.decide(forked).json["rule"], "fork-from-parent", "{nothing_yet:?}");
+    }
+    // All that the row tells of is gone.
+    let world = World::of("start g1 key=K1 ; session g1 A ; start g9 uid=u2 key=K1 sid=C ; files A=500");
+    let gone = "DELETE FROM db_file_data WHERE zoneid = 'agent-uid:u2:segments'";
+    Connection::open(world.store()).unwrap().execute_batch(gone).unwrap();
+    let flags = Flags(world.spawn(forked));
+    assert_eq!(ask_with(&world, flags)["rule"], "chain-unknown");
+}
