@@ -5,7 +5,9 @@ use super::terminal::{Environment, Terminal};
 use crate::claude::dirs::Places;
 use crate::spawn::{Login, Offered, Parentage, SpawnRequest};
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Longest time in milliseconds that reading the chain, and everything else before the decision,
@@ -78,11 +80,20 @@ impl StoreArg {
             CliError::usage("no store was named, and there is no home directory to look in").help("pass --store PATH")
         };
         let agentmux = places(env).agentmux_root().map(|root| root.join("shared/agents/transcripts/filestore.db"));
-        if let Some(path) = agentmux.filter(|path| path.exists()) {
+        if let Some(path) = agentmux.filter(|path| may_be_there(path)) {
             return Ok(path);
         }
         let data = env.data_home.clone().or_else(|| env.home.as_ref().map(|home| home.join(".local/share")));
         Ok(data.ok_or_else(no_home)?.join("resume-gate/filestore.db"))
+    }
+}
+
+/// Whether something is at `path`, or may be: only what is certainly not there gives way to another
+/// store, since a store that cannot be looked at says nothing about the chains in it.
+fn may_be_there(path: &Path) -> bool {
+    match fs::symlink_metadata(path) {
+        Ok(_) => true,
+        Err(error) => !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory),
     }
 }
 

@@ -365,3 +365,19 @@ fn a_log_of_which_nothing_can_be_read_is_not_an_empty_one() {
     let flags = Flags(world.spawn(forked));
     assert_eq!(ask_with(&world, flags)["rule"], "chain-unknown");
 }
+
+#[test]
+fn an_agentmux_store_that_cannot_be_looked_at_gives_way_to_no_other() {
+    let world = World::of(STORY);
+    let agentmuxs = world.at("/home/.agentmux/shared/agents/transcripts/filestore.db");
+    fs::create_dir_all(agentmuxs.parent().unwrap()).unwrap();
+    for (target, rule) in [(agentmuxs.clone(), "chain-unknown"), (world.at("/not-mounted.db"), "no-chain")] {
+        drop(fs::remove_file(&agentmuxs));
+        std::os::unix::fs::symlink(target, &agentmuxs).unwrap();
+        let mut flags = Flags(world.spawn("cand=A"));
+        flags.0.retain(|flag| !flag.to_string_lossy().starts_with("--store"));
+        let document = ask_with(&world, flags);
+        assert_eq!((document["store"].as_str(), document["rule"].as_str()), (agentmuxs.to_str(), Some(rule)));
+    }
+    assert!(!world.at("/home/.local").exists(), "recorded in another store");
+}
