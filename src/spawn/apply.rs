@@ -106,7 +106,7 @@ impl Decided {
     }
 
     /// Turns the decision into a refusal of the same session; the rule that decided stays.
-    fn refuse(&mut self) {
+    pub(super) fn refuse(&mut self) {
         if let Some(gated) = &mut self.gated
             && let ResumeGate::Relocate { head, .. } | ResumeGate::ForkFrom { head, .. } = &gated.decision
         {

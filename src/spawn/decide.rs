@@ -9,8 +9,8 @@ use super::probes::DiskProbes;
 use super::request::{Login, SpawnRequest};
 use crate::claude::dirs::{Places, same_dir};
 use crate::claude::identity::{self, identity};
-use crate::claude::layout;
-use crate::explain::Note;
+use crate::claude::layout::{self, ProjectFolders};
+use crate::explain::{Note, short};
 use crate::gate::facts::{Fact, ForkRecord, HeadRecord};
 use crate::gate::{Evidence, GateInput, Gated, Head, ResumeGate, resume_gate};
 use crate::process::ProcessTable;
@@ -48,7 +48,7 @@ pub fn decide(request: &SpawnRequest, processes: &ProcessTable) -> Decided {
     let (chain, mut notes) = read_chain(request, request.candidate.as_deref(), Deadline::after(request.budget));
     let deadline = Deadline::after(request.budget);
     let (own_identity, why_unknown) = own_identity(request, deadline, &mut notes);
-    let legacy = |head: Head| with_recorded_identity(head, &request.places, deadline);
+    let mut legacy = |head: Head| with_recorded_identity(head, &request.places, deadline, &mut notes);
     let mut input = GateInput {
         provider: request.provider.clone(),
         candidate: request.candidate.clone(),
@@ -57,8 +57,8 @@ pub fn decide(request: &SpawnRequest, processes: &ProcessTable) -> Decided {
         poisoned: request.poisoned.clone(),
         config_dir: request.login.dir().map(str::to_owned),
         cwd: request.cwd.clone(),
-        fork_source: chain.fork_source.map(legacy),
-        fork_point: chain.fork_point.map(legacy),
+        fork_source: chain.fork_source.map(&mut legacy),
+        fork_point: chain.fork_point.map(&mut legacy),
     };
     if let crate::gate::ChainHead::Headed(head) = input.head {
         input.head = crate::gate::ChainHead::Headed(legacy(head));
@@ -67,7 +67,9 @@ pub fn decide(request: &SpawnRequest, processes: &ProcessTable) -> Decided {
     let gated = resume_gate(&input, &probes);
     let (evidence, missed) = probes.into_evidence();
     notes.extend(missed);
-    let copy = gated.as_ref().and_then(|gated| copy_needed(request, gated, &evidence, deadline));
+    let need = gated.as_ref().map_or(CopyNeed::None, |gated| copy_needed(request, gated, &evidence, deadline));
+    let has_no_place = matches!(need, CopyNeed::NoPlace);
+    let copy = if let CopyNeed::Copy(copy) = need { Some(copy) } else { None };
     let (plan, withheld) = plan(gated.as_ref(), &input, request.offered, copy);
     notes.extend(withheld.map(|withheld| withheld_note(withheld, &input)));
     let mut decided = Decided {
@@ -81,6 +83,13 @@ pub fn decide(request: &SpawnRequest, processes: &ProcessTable) -> Decided {
         store: request.store.clone(),
         took: Duration::ZERO,
     };
+    if has_no_place {
+        decided.notes.push(Note::new(
+            "copy-failed",
+            "it is not known where the spawn looks for its sessions, so nothing is copied or resumed",
+        ));
+        decided.refuse();
+    }
     let remarks = notes::about(&decided, request, why_unknown.as_deref(), deadline);
     decided.notes.extend(remarks);
     decided.took = started.elapsed();
@@ -135,38 +144,65 @@ fn own_identity(request: &SpawnRequest, deadline: Deadline, notes: &mut Vec<Note
 }
 
 /// Fills in the identity of a session recorded before identities were, from its own login.
-fn with_recorded_identity(head: Head, places: &Places, deadline: Deadline) -> Head {
+fn with_recorded_identity(head: Head, places: &Places, deadline: Deadline, notes: &mut Vec<Note>) -> Head {
+    let id = short(&head.session_id);
     with_legacy_identity(head, |recorded| {
         let dir = places.usable(Some(recorded))?;
         let places = places.clone();
-        deadline.run(move || identity(&dir, identity::Login::Named, &places).key.ok()).flatten()
+        deadline.run(move || identity(&dir, identity::Login::Named, &places).key.ok()).unwrap_or_else(|| {
+            let text = format!(
+                "the account file where `{id}` was recorded was not read within the budget, so its identity counts as unknown"
+            );
+            let note = Note::new("deadline-missed", text);
+            // The parent's head and the branch point are often one session.
+            if !notes.contains(&note) {
+                notes.push(note);
+            }
+            None
+        })
     })
 }
 
-/// The copy that a decision needs; `None` too where the file already lies where the spawn looks.
-fn copy_needed(request: &SpawnRequest, gated: &Gated, evidence: &[Evidence], deadline: Deadline) -> Option<CopyPlan> {
+/// What a decision's session file needs before it can be resumed.
+enum CopyNeed {
+    /// It lies where the spawn looks, or the decision is about no other file.
+    None,
+    /// It has to be copied in.
+    Copy(CopyPlan),
+    /// Where the spawn looks is not known, so there is no place for a copy.
+    NoPlace,
+}
+
+/// The copy that a decision needs.
+fn copy_needed(request: &SpawnRequest, gated: &Gated, evidence: &[Evidence], deadline: Deadline) -> CopyNeed {
     let (session, complete): (&str, &str) = match &gated.decision {
         ResumeGate::Relocate { head, .. } => (head, HeadRecord::Complete.into()),
         ResumeGate::ForkFrom { head, .. } => (head, ForkRecord::Complete.into()),
-        _ => return None,
+        _ => return CopyNeed::None,
     };
     let record = |seen: &&Evidence| matches!(seen.fact, Fact::HeadRecord | Fact::ForkRecord) && seen.value == complete;
-    let from = evidence.iter().find(record)?.path.clone()?;
-    let to = destination(request, session)?;
-    let (there, here) = (from.clone(), to.clone());
-    let in_place = deadline.run(move || same_dir(&there, &here)).unwrap_or_else(|| from == to);
-    (!in_place).then_some(CopyPlan { from, to, marker: None, token: None, bytes: None })
-}
-
-/// Where the spawn's provider looks for a session.
-pub(super) fn destination(request: &SpawnRequest, session: &str) -> Option<PathBuf> {
-    let config_dir = request.places.usable(request.login.dir())?;
-    let cwd = request.places.usable(Some(&request.cwd))?;
-    layout::session_file(&config_dir, &cwd, session)
+    let from = evidence.iter().find(record).and_then(|seen| seen.path.clone());
+    let (Some(from), Some((config_dir, cwd))) = (from, own_folder(request)) else {
+        return CopyNeed::NoPlace;
+    };
+    let session = session.to_owned();
+    let place =
+        move |folders: &ProjectFolders| layout::session_files_in(&config_dir, folders, &session).into_iter().next();
+    let (there, at_disk, own_cwd) = (from.clone(), place.clone(), cwd.clone());
+    let looked = deadline.run(move || {
+        let to = at_disk(&ProjectFolders::of(&own_cwd))?;
+        Some((same_dir(&there, &to), to))
+    });
+    let by_spelling = || place(&ProjectFolders::by_spelling(&cwd)).map(|to| (from == to, to));
+    match looked.unwrap_or_else(by_spelling) {
+        Some((true, _)) => CopyNeed::None,
+        Some((false, to)) => CopyNeed::Copy(CopyPlan { from, to, marker: None, token: None, bytes: None }),
+        None => CopyNeed::NoPlace,
+    }
 }
 
 fn withheld_note(withheld: Withheld, input: &GateInput) -> Note {
-    let id = crate::explain::short(input.effective_candidate().unwrap_or_default());
+    let id = short(input.effective_candidate().unwrap_or_default());
     match withheld {
         Withheld::FromHistory => Note::new(
             "from-history",
@@ -189,4 +225,22 @@ pub(super) fn own_folder(request: &SpawnRequest) -> Option<(PathBuf, PathBuf)> {
 /// Whether a session's file is where the spawn looks.
 pub(super) fn is_here(config_dir: &Path, cwd: &Path, session: &str) -> bool {
     matches!(crate::claude::session::find(config_dir, cwd, session), crate::claude::session::Found::File(file) if file.size > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Deadline, Head, Places, with_recorded_identity};
+    use std::time::Duration;
+
+    #[test]
+    fn a_recorded_identity_that_is_not_read_in_time_is_unknown_and_noted_once() {
+        let head = Head { session_id: "A".into(), config_dir: Some("/cfg/a".into()), ..Head::default() };
+        let mut notes = Vec::new();
+        for _ in 0..2 {
+            let known =
+                with_recorded_identity(head.clone(), &Places::default(), Deadline::after(Duration::ZERO), &mut notes);
+            assert_eq!(known.identity_key, None);
+        }
+        assert_eq!(notes.iter().map(|note| note.code.as_str()).collect::<Vec<_>>(), ["deadline-missed"]);
+    }
 }

@@ -1,6 +1,6 @@
 //! Field reports about heads, identities, logins and parents, retold as the story that each tells.
 
-use crate::command::listing;
+use crate::command::{listing, run};
 use crate::world::World;
 
 #[test]
@@ -81,6 +81,20 @@ fn b08_a_session_that_was_never_written_is_refused_and_the_last_one_is_named() {
     assert_eq!(decision.said(), "refuse B by head-gone: fresh");
     assert!(decision.note("never-written").contains("`B`"));
     assert!(decision.note("last-session-here").contains("--resume A"));
+}
+
+#[test]
+fn nothing_is_forked_in_place_where_the_place_is_not_known() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let world = World::of("start g1 key=K1 ; session g1 A ; files A=500");
+    let mut flags = world.spawn("uid=u2 from=u1 cand=A key=K1");
+    flags.retain(|flag| !flag.to_string_lossy().starts_with("--config-dir"));
+    let mut command = world.command();
+    command.env("CLAUDE_CONFIG_DIR", std::ffi::OsStr::from_bytes(b"/cfg/\xff"));
+    let document = run(command.args(["decide", "--format=json"]).args(flags)).json();
+    assert_eq!(document["decision"], serde_json::json!({"kind": "refuse", "head": "A"}));
+    assert_eq!((&document["plan"]["outcome"], &document["plan"]["copy"]), (&"fresh".into(), &serde_json::Value::Null));
+    assert_eq!(document["notes"][0]["code"], "copy-failed");
 }
 
 #[test]
