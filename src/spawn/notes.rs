@@ -5,7 +5,7 @@ use super::deadline::Deadline;
 use super::decide::{Decided, is_here, own_folder};
 use super::request::SpawnRequest;
 use crate::explain::{Note, short};
-use crate::gate::facts::{ForkIdentity, ForkSource, HeadBusy, HeadFile, HeadIdentity, HeadLogin};
+use crate::gate::facts::{ForkIdentity, ForkProvider, ForkSource, HeadBusy, HeadFile, HeadIdentity, HeadLogin};
 use crate::gate::{Evidence, Head, ResumeGate};
 use crate::table::FactWord;
 
@@ -38,7 +38,8 @@ pub(super) fn about(
         let text = format!("the parent has moved on to `{at}` since; what it said there is not in the fork");
         notes.push(Note::new("parent-moved-on", text));
     }
-    if word.is(ForkIdentity::Unknown) {
+    // Of another provider's session the identity is not what keeps it from being copied.
+    if word.is(ForkIdentity::Unknown) && !word.is(ForkProvider::Other) {
         let why = identity_unknown.unwrap_or("the parent's session was recorded without one");
         let text = format!("a fork needs both identities known, and one is not: {why}");
         notes.push(Note::new("identity-unknown", text));
@@ -92,10 +93,13 @@ fn about_file(decided: &Decided, head: &Head, word: FactWord) -> Option<Note> {
 fn about_gone(request: &SpawnRequest, head: &Head, deadline: Deadline) -> Vec<Note> {
     let id = short(&head.session_id);
     let mut notes = vec![match head.provider_bytes_end {
-        None | Some(0) => Note::new(
+        None => Note::new(
             "never-written",
-            format!("no size of `{id}` was ever recorded: its process ended before anything was written"),
+            format!("no size of `{id}` was ever recorded: most likely its process ended before anything was written"),
         ),
+        Some(0) => {
+            Note::new("never-written", format!("`{id}` had no bytes when its process ended: nothing was ever written"))
+        }
         Some(bytes) => Note::new(
             "deleted",
             format!("`{id}` had {bytes} bytes when its process ended: its file was deleted or emptied since"),
@@ -109,14 +113,23 @@ fn about_gone(request: &SpawnRequest, head: &Head, deadline: Deadline) -> Vec<No
         earlier.into_iter().take(EARLIER_SESSIONS_MAX).find(|head| is_here(&config_dir, &cwd, &head.session_id))
     });
     notes.push(match here.flatten() {
-        // Whole, so that it can be pasted.
+        // Whole, so that it can be pasted, and quoted, so that pasting it does nothing else.
         Some(head) => Note::new(
             "last-session-here",
-            format!("the last session of this agent whose file is here is {0}; to go on from it by hand: claude --resume {0}", head.session_id),
+            format!(
+                "the last session of this agent whose file is here is {0}; to go on from it by hand: claude --resume {0}",
+                shell_word(&head.session_id)
+            ),
         ),
         None => Note::new("last-session-here", "no earlier session of this agent has its file here"),
     });
     notes
+}
+
+/// A text as one word of a shell, whatever is in it.
+fn shell_word(text: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    if text.chars().all(is_plain) { text.to_owned() } else { format!("'{}'", text.replace('\'', r"'\''")) }
 }
 
 /// Why a conversation under another login is not carried over although it may be the same person's.

@@ -1,7 +1,7 @@
 //! Field reports about heads, identities, logins and parents, retold as the story that each tells.
 
 use crate::command::{listing, run};
-use crate::world::World;
+use crate::world::{World, conversation, put};
 
 #[test]
 fn b01_a_stale_but_valid_session_gives_way_to_the_newest_one() {
@@ -81,6 +81,22 @@ fn b08_a_session_that_was_never_written_is_refused_and_the_last_one_is_named() {
     assert_eq!(decision.said(), "refuse B by head-gone: fresh");
     assert!(decision.note("never-written").contains("`B`"));
     assert!(decision.note("last-session-here").contains("--resume A"));
+}
+
+#[test]
+fn a_command_to_paste_does_nothing_but_resume_the_session() {
+    for (id, word) in [("a b", "'a b'"), ("$(touch x)", "'$(touch x)'"), ("it's;x", r"'it'\''s;x'")] {
+        let mut world = World::of("");
+        let start = |segment: &str, id: &str| {
+            serde_json::json!({"event": "start", "segment_id": segment, "agent_uid": "u1", "provider_session_id": id,
+                "config_dir": world.place("/cfg/a"), "cwd": world.place("/w")})
+        };
+        let log = format!("{}\n{}\n", start("g1", id), start("g2", "B"));
+        world.log("u1", log);
+        put(&world.session(&format!("/cfg/a:-w/{id}")), &conversation(500));
+        let decision = world.decide("cand=B");
+        assert!(decision.note("last-session-here").ends_with(&format!("claude --resume {word}")), "{decision:?}");
+    }
 }
 
 #[test]
