@@ -423,3 +423,20 @@ fn the_table_is_printed_for_editors_pictures_and_other_tools() {
     let csv = world.run(&["rules", "export", "--format", "csv", "--rules", path.to_str().unwrap()]).ok();
     assert!(csv.contains("\r\n10,head-gone,"), "{csv}");
 }
+
+#[test]
+fn what_run_decides_is_recorded_too() {
+    let world = World::new();
+    let stub = env!("CARGO_BIN_EXE_stub-claude");
+    world.run(&["run", "--agent", "a1", "--", stub, "-p", "hello"]).ok();
+    world.run(&["run", "--agent", "a1", "--", stub, "-p", "again"]).ok();
+    let listed = world.run(&["audit", "list", "--format", "json"]).json();
+    let rules: Vec<&Value> = listed["decisions"].as_array().unwrap().iter().map(|record| &record["rule"]).collect();
+    assert_eq!(
+        rules,
+        [&json!("head-is-candidate"), &Value::Null],
+        "the newest first; at first there was nothing to decide"
+    );
+    let stats = world.run(&["audit", "stats"]).ok();
+    assert!(stats.contains("1 without a session to decide on"), "{stats}");
+}
