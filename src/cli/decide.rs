@@ -46,7 +46,7 @@ enum DecideFormat {
 }
 
 pub(super) fn run(args: &DecideArgs, terminal: &Terminal) -> Result<Exit, CliError> {
-    let request = args.spawn.request(terminal);
+    let request = args.spawn.request(terminal)?;
     let processes = ProcessTable::default();
     let at_ms = now_ms();
     // Whoever spawns records the provider with `segments start --pid`; until then the lock lives as

@@ -56,7 +56,7 @@ pub(super) fn run(args: &ExplainArgs, terminal: &Terminal) -> Result<Exit, CliEr
         let agent = agent_uid(args.spawn.agent.as_deref(), &terminal.env);
         return explain_last(&SelectArgs { agent, ..SelectArgs::default() }, store, args.format, terminal);
     }
-    let decided = decide(&args.spawn.request(terminal), &ProcessTable::default());
+    let decided = decide(&args.spawn.request(terminal)?, &ProcessTable::default());
     match args.format {
         ExplainFormat::Json => terminal.json(&explanation_document(&decided).into())?,
         format => terminal.prose(&explained(&decided, format, terminal))?,

@@ -23,7 +23,7 @@ pub(crate) struct SpawnArgs {
     #[arg(long, value_name = "UID", allow_hyphen_values = true)]
     pub agent: Option<String>,
     /// The session the pane holds and would resume
-    #[arg(long, value_name = "SID", allow_hyphen_values = true, conflicts_with = "history")]
+    #[arg(long, value_name = "SID", allow_hyphen_values = true)]
     pub resume: Option<String>,
     /// The session whose history the pane shows, where it holds none
     #[arg(long, value_name = "SID", allow_hyphen_values = true)]
@@ -142,11 +142,20 @@ fn absolute(dir: &str) -> String {
 
 impl SpawnArgs {
     /// What the library is asked.
-    pub(super) fn request(&self, terminal: &Terminal) -> SpawnRequest {
+    ///
+    /// # Errors
+    /// If both a held session and one from history are given.
+    pub(super) fn request(&self, terminal: &Terminal) -> Result<SpawnRequest, CliError> {
         let env = &terminal.env;
-        let (candidate, offered) = match (&self.resume, &self.history) {
-            (Some(id), _) => (Some(id.clone()), Offered::Held),
-            (None, Some(id)) => (Some(id.clone()), Offered::History),
+        // A blank id is none: hosts pass what they have.
+        let given = |id: &Option<String>| id.clone().filter(|id| !id.trim().is_empty());
+        let (candidate, offered) = match (given(&self.resume), given(&self.history)) {
+            (Some(_), Some(_)) => {
+                return Err(CliError::usage("a spawn has one candidate, and both `--resume` and `--history` name one")
+                    .help("pass `--resume` if the pane holds the session, else `--history`"));
+            }
+            (Some(id), None) => (Some(id), Offered::Held),
+            (None, Some(id)) => (Some(id), Offered::History),
             (None, None) => (None, Offered::Held),
         };
         let parentage = match (&self.forked_from, &self.agents_db) {
@@ -154,10 +163,10 @@ impl SpawnArgs {
             (None, Some(path)) => Parentage::AgentsDb(path.clone()),
             (None, None) => Parentage::None,
         };
-        SpawnRequest {
+        Ok(SpawnRequest {
             agent_uid: agent_uid(self.agent.as_deref(), env),
             provider: self.provider.clone(),
-            candidate: candidate.filter(|id| !id.trim().is_empty()),
+            candidate,
             offered,
             poisoned: self.poisoned.clone(),
             login: login(self.config_dir.as_deref(), env),
@@ -168,6 +177,6 @@ impl SpawnArgs {
             store: self.store.locate(env).ok(),
             places: places(env),
             budget: Duration::from_millis(self.budget.min(MAX_BUDGET_MS)),
-        }
+        })
     }
 }

@@ -9,9 +9,10 @@ use super::facts::{
 use super::input::{ChainHead, GateInput, Head, Probes, is_claude};
 use super::table::FactWord;
 
-/// How two identity keys stand to each other; `None`: one of them is not known.
+/// How two identity keys stand to each other; `None`: one of them is not known. A blank key is none.
 fn keys_equal(recorded: Option<&String>, spawn: Option<&String>) -> Option<bool> {
-    Some(recorded? == spawn?)
+    let known = |key: Option<&'_ String>| key.map(|key| key.trim().to_owned()).filter(|key| !key.is_empty());
+    Some(known(recorded)? == known(spawn)?)
 }
 
 /// The segment of the parent's chain that a fork of `candidate` would branch from.

@@ -21,6 +21,8 @@ pub(super) struct Chain {
     pub(super) fork_source: Option<Head>,
     /// The parent's newest segment that reported the candidate.
     pub(super) fork_point: Option<Head>,
+    /// What a person should see of how it was read.
+    note: Option<Note>,
 }
 
 /// What has to be read, owned by the thread that reads it.
@@ -61,7 +63,10 @@ pub(super) fn read_chain(request: &SpawnRequest, candidate: Option<&str>, deadli
     };
     let shown = question.store.display().to_string();
     match deadline.run(move || question.answer()) {
-        Some(Ok(chain)) => (chain, Vec::new()),
+        Some(Ok(mut chain)) => {
+            let note = chain.note.take();
+            (chain, note.into_iter().collect())
+        }
         Some(Err(error)) => unknown(Note::new("chain-unreadable", format!("{error}; {}", error.help()))),
         None => unknown(Note::new(
             "chain-unreadable",
@@ -77,6 +82,13 @@ impl Question {
         let mut store = SqliteStore::reader(&self.store, self.wait)?;
         let head = chain_head(&mut store, &self.uid, self.current.as_deref())?;
         let mut chain = Chain { head, ..Chain::default() };
+        if let Parentage::AgentsDb(path) = &self.parentage
+            && chain.head == ChainHead::Empty
+            && matches!(path.try_exists(), Ok(false))
+        {
+            let text = format!("the agents database `{}` is not there, so no parent is known", path.display());
+            chain.note = Some(Note::new("no-agents-db", text));
+        }
         // Only an agent without a conversation of its own can branch from its parent's.
         if chain.head == ChainHead::Empty
             && let Some(parent) = parent_of(&self.parentage, &self.uid, self.wait)?

@@ -3,7 +3,7 @@
 use super::chain::sessions_before;
 use super::deadline::Deadline;
 use super::decide::{Decided, is_here, own_folder};
-use super::request::SpawnRequest;
+use super::request::{Login, SpawnRequest};
 use crate::explain::{Note, short};
 use crate::gate::facts::{ForkIdentity, ForkProvider, ForkSource, HeadBusy, HeadFile, HeadIdentity, HeadLogin};
 use crate::gate::{Evidence, Head, ResumeGate};
@@ -109,6 +109,10 @@ fn about_gone(request: &SpawnRequest, head: &Head, deadline: Deadline) -> Vec<No
         return notes;
     };
     let earlier = sessions_before(request, &head.session_id, deadline);
+    let place = match &request.login {
+        Login::Named(dir) => format!("CLAUDE_CONFIG_DIR={} ", shell_word(dir)),
+        Login::Default(_) | Login::Unknown => String::new(),
+    };
     let here = deadline.run(move || {
         earlier.into_iter().take(EARLIER_SESSIONS_MAX).find(|head| is_here(&config_dir, &cwd, &head.session_id))
     });
@@ -117,8 +121,9 @@ fn about_gone(request: &SpawnRequest, head: &Head, deadline: Deadline) -> Vec<No
         Some(head) => Note::new(
             "last-session-here",
             format!(
-                "the last session of this agent whose file is here is {0}; to go on from it by hand: claude --resume {0}",
-                shell_word(&head.session_id)
+                "the last session of this agent whose file is here is {0}; to go on from it by hand: cd {1} && {place}claude --resume {0}",
+                shell_word(&head.session_id),
+                shell_word(&request.cwd)
             ),
         ),
         None => Note::new("last-session-here", "no earlier session of this agent has its file here"),
@@ -128,7 +133,7 @@ fn about_gone(request: &SpawnRequest, head: &Head, deadline: Deadline) -> Vec<No
 
 /// A text as one word of a shell, whatever is in it.
 fn shell_word(text: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '/');
     if text.chars().all(is_plain) { text.to_owned() } else { format!("'{}'", text.replace('\'', r"'\''")) }
 }
 
