@@ -354,10 +354,17 @@ fn a_record_that_says_nothing_and_a_log_without_records_are_shown_too() {
     browser.wait_for("document.getElementById('count').textContent === '0 decisions'");
     browser.open(&odd);
     browser.wait_for("document.getElementById('count').textContent === '3 decisions'");
-    for row in 0..3 {
-        browser.run(&format!("document.querySelectorAll('#list tbody tr')[{row}].click()"));
-        browser.wait_for("document.getElementById('detail').open");
-        browser.run("document.getElementById('detail').close()");
+    // Decisions without an id are still told apart, however quickly one follows the other.
+    for (row, decision) in [(0, "nothing to decide"), (1, "nothing to decide"), (2, "postpone"), (2, "postpone")] {
+        browser.run(&format!(
+            "document.getElementById('detail').close(); document.querySelectorAll('#list tbody tr')[{row}].click()"
+        ));
+        browser.wait_for(&format!(
+            "document.getElementById('detail').open && document.getElementById('place').textContent === '{} of 3'",
+            row + 1
+        ));
+        let shown = browser.run("return document.querySelector('#detail-body .badge').textContent");
+        assert_eq!(shown, decision);
     }
     assert_eq!(browser.console(), Vec::<String>::new());
 }

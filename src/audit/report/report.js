@@ -18,7 +18,12 @@
   const rows = D.rows.map((row) => named(ROW, row, TEXTS));
   rows.forEach((row, i) => { row.i = i; row.kind = D.decisions.includes(row.decision) ? row.decision : "none"; });
   rows.sort((a, b) => (b.at ?? 0) - (a.at ?? 0) || a.i - b.i);
-  const byId = new Map(rows.map((row) => [row.id, row]));
+  // What an address names a decision by: its id, or its place where it has none of its own.
+  const byKey = new Map();
+  for (const row of rows) {
+    row.key = row.id && !byKey.has(row.id) ? row.id : `row-${row.i}`;
+    byKey.set(row.key, row);
+  }
   const chains = new Map(D.agents.map((agent) => [agent.uid, {
     all: agent.all,
     segments: agent.segments.map((segment) => named(SEGMENT, segment, new Set(["reason", "rung", "provider", "login", "cwd", "forkedFrom"]))),
@@ -68,7 +73,8 @@
   const number = (n) => n.toLocaleString("en");
   const plural = (n, one, many) => `${number(n)} ${n === 1 ? one : many}`;
   const any = (names) => (names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} or ${names[names.length - 1]}`);
-  const open = (row) => { location.hash = `d=${encodeURIComponent(row.id ?? "")}`; };
+  const address = (row) => `#d=${encodeURIComponent(row.key)}`;
+  const open = (row) => { if (location.hash === address(row)) show(row); else location.hash = address(row); };
 
   // --- filter ---
   const filter = { q: "", agent: "", rule: "", kinds: new Set(), since: null, until: null };
@@ -95,7 +101,7 @@
     const body = document.createDocumentFragment();
     for (const row of shown.slice(rendered, rendered + CHUNK)) {
       body.append(el("tr", { "data-i": row.i },
-        el("td", null, el("a", { href: `#d=${encodeURIComponent(row.id ?? "")}` }, el("time", { datetime: iso(row.at) }, when(row.at)))),
+        el("td", null, el("a", { href: address(row) }, el("time", { datetime: iso(row.at) }, when(row.at)))),
         el("td", { class: "agent" }, row.agent ?? "–"), el("td", null, badge(row.kind, label(row))),
         el("td", { class: "rule" }, row.rule ?? "–"), el("td", { class: "text" }, row.text)));
     }
@@ -228,7 +234,7 @@
   }
   function step(row) {
     return el("li", { class: "decision", style: tint(row.kind) },
-      el("a", { href: `#d=${encodeURIComponent(row.id ?? "")}`, style: { color: "inherit", "text-decoration": "none" } }, badge(row.kind, label(row)), ` ${row.rule ? `by ${row.rule}, ` : ""}${when(row.at)}`),
+      el("a", { href: address(row), style: { color: "inherit", "text-decoration": "none" } }, badge(row.kind, label(row)), ` ${row.rule ? `by ${row.rule}, ` : ""}${when(row.at)}`),
       el("div", { class: "soft what" }, row.text));
   }
   function piece(segment) {
@@ -306,7 +312,9 @@
     }
     return [...groups].map(([key, values]) => { const [fact, then] = key.split("\n"); return el("li", null, `${fact} ${any(values)} → ${then}`); });
   }
+  let current = null;
   function show(row) {
+    current = row;
     const path = row.path === null ? null : D.paths[row.path], table = path && path.table !== null ? D.tables[path.table] : null, rule = table?.rules[path.rule];
     const would = path ? changes(path.changes) : [];
     const known = path ? D.facts.map((fact, i) => [fact.name, path.facts[i]]).filter(([, value]) => value !== 0) : [];
@@ -333,10 +341,10 @@
     if (!$("detail").open) $("detail").showModal();
     $("detail").scrollTop = 0;
   }
-  const go = (row) => { if (row) { history.replaceState(null, "", `#d=${encodeURIComponent(row.id ?? "")}`); show(row); } };
+  const go = (row) => { if (row) { history.replaceState(null, "", address(row)); show(row); } };
+  const decoded = (text) => { try { return decodeURIComponent(text); } catch { return text; } };
   function route() {
-    const id = location.hash.startsWith("#d=") ? decodeURIComponent(location.hash.slice(3)) : null;
-    const row = id === null ? null : byId.get(id === "" ? null : id);
+    const row = location.hash.startsWith("#d=") ? byKey.get(decoded(location.hash.slice(3))) : null;
     if (row) show(row); else if ($("detail").open) $("detail").close();
   }
 
@@ -350,6 +358,8 @@
   $("more").addEventListener("click", more);
   $("more-lanes").addEventListener("click", () => { lanesShown = Infinity; lanes(); });
   new IntersectionObserver((entries) => { if (entries.some((entry) => entry.isIntersecting)) more(); }, { rootMargin: "600px" }).observe($("more"));
+  // An address that is there already is no change of it.
+  document.addEventListener("click", (event) => { if (event.target.closest?.("a")?.hash === location.hash) route(); });
   $("list").tBodies[0].addEventListener("click", (event) => { if (!event.target.closest("a")) event.target.closest("tr")?.querySelector("a")?.click(); });
   $("list").addEventListener("keydown", (event) => {
     const row = event.target.closest("tr"), next = { ArrowDown: row?.nextElementSibling, ArrowUp: row?.previousElementSibling }[event.key];
@@ -357,7 +367,8 @@
   });
   $("detail").addEventListener("keydown", (event) => { if (event.key === "ArrowRight") $("older").click(); else if (event.key === "ArrowLeft") $("newer").click(); });
   $("detail").addEventListener("click", (event) => { if (event.target === $("detail")) $("detail").close(); });
-  $("detail").addEventListener("close", () => { if (location.hash.startsWith("#d=")) history.replaceState(null, "", location.pathname + location.search); });
+  // The close event comes late: by then another decision may have been asked for.
+  $("detail").addEventListener("close", () => { if (!$("detail").open && current && location.hash === address(current)) history.replaceState(null, "", location.pathname + location.search); });
   $("close").addEventListener("click", () => $("detail").close());
   $("theme").addEventListener("click", () => {
     const root = document.documentElement, dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
