@@ -8,6 +8,7 @@ mod eval;
 mod exit;
 mod explain;
 mod input;
+mod layout;
 pub mod listing;
 mod record;
 mod rules;
@@ -15,6 +16,7 @@ mod run;
 mod segments;
 mod spawn_args;
 mod terminal;
+mod words;
 
 use crate::explain::visible;
 use clap::{CommandFactory, Parser};

@@ -3,9 +3,9 @@
 use super::super::Format;
 use super::super::error::CliError;
 use super::super::exit::Exit;
-use super::super::segments::layout::{Line, Tone, render};
-use super::super::segments::words::{Clock, shown};
+use super::super::layout::{Line, Tone, render};
 use super::super::terminal::{Terminal, now_ms};
+use super::super::words::{Clock, shown};
 use super::select::reader;
 use super::{CommonArgs, head, say_unreadable};
 use crate::audit::{Count, Stats};

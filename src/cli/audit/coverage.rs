@@ -4,7 +4,7 @@ use super::super::Format;
 use super::super::error::CliError;
 use super::super::exit::Exit;
 use super::super::input::{candidate_or_shipped, read_text};
-use super::super::segments::layout::{Line, Tone, render};
+use super::super::layout::{Line, Tone, render};
 use super::super::terminal::Terminal;
 use super::select::reader;
 use super::{CommonArgs, RulesArg, head, say_unreadable, table_json};

@@ -3,9 +3,9 @@
 use super::super::Format;
 use super::super::error::CliError;
 use super::super::exit::Exit;
-use super::super::segments::layout::{Line, Tone, render};
-use super::super::segments::words::{Clock, NOTHING, shown};
+use super::super::layout::{Line, Tone, render};
 use super::super::terminal::{Terminal, now_ms};
+use super::super::words::{Clock, NOTHING, shown};
 use super::select::{Found, reader};
 use super::{CommonArgs, head};
 use jiff::tz::TimeZone;

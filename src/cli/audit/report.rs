@@ -2,9 +2,9 @@
 
 use super::super::error::CliError;
 use super::super::exit::Exit;
-use super::super::segments::words::directory;
 use super::super::spawn_args::StoreArg;
 use super::super::terminal::{Terminal, now_ms};
+use super::super::words::directory;
 use super::select::{Found, SelectArgs, reader};
 use super::{failed, table_with};
 use crate::audit::{MAX_ROWS, Report, log};

@@ -4,9 +4,9 @@
 use super::super::error::CliError;
 use super::super::exit::Exit;
 use super::super::explain::ExplainFormat;
-use super::super::segments::words::{Clock, NOTHING, shown};
 use super::super::spawn_args::StoreArg;
 use super::super::terminal::{Terminal, now_ms};
+use super::super::words::{Clock, NOTHING, shown};
 use super::select::{Found, SelectArgs, by_id, reader};
 use super::table_with;
 use crate::audit::Record;

@@ -4,9 +4,9 @@ use super::super::Format;
 use super::super::error::CliError;
 use super::super::exit::Exit;
 use super::super::terminal::Terminal;
+use super::super::words::{NOTHING, directory, shown, size};
 use super::document::{head_of_document, segment_json};
 use super::list::ended;
-use super::words::{NOTHING, directory, shown, size};
 use super::{LogArgs, View, failed, shown_path};
 use crate::segments::{
     Event, REPAIR_WINDOW_BYTES, SEGMENTS_FILE, Segment, SegmentError, Windows, events_in, fold, is_safe_session_id,

@@ -3,10 +3,10 @@
 use super::super::Format;
 use super::super::error::CliError;
 use super::super::exit::Exit;
+use super::super::layout::{Line, Piece, Tone, render, tail};
 use super::super::terminal::Terminal;
+use super::super::words::{NOTHING, anomalies, count, directory, session, shown, size, span};
 use super::document::{head_of_document, segment_json};
-use super::layout::{Line, Piece, Tone, render, tail};
-use super::words::{NOTHING, anomalies, count, directory, session, shown, size, span};
 use super::{LogArgs, View, failed};
 use crate::segments::{AgentLog, Folded, Segment, agents, head_segment, head_session, segments};
 use crate::store::SqliteStore;
@@ -350,8 +350,8 @@ fn agents_text(rows: &[AgentRow], left_out: usize, store: &SqliteStore, view: &V
 #[cfg(test)]
 mod tests {
     use super::super::View;
-    use super::super::words::Clock;
     use super::{chain_text, story};
+    use crate::cli::words::Clock;
     use crate::explain::Ink;
     use crate::segments::{Rung, Segment, Start};
     use jiff::tz::TimeZone;

@@ -4,17 +4,16 @@ mod check;
 mod document;
 mod end;
 mod head;
-pub(super) mod layout;
 mod list;
 mod session;
 mod start;
-pub(super) mod words;
 
 use super::Format;
 use super::error::CliError;
 use super::exit::Exit;
 use super::spawn_args::{StoreArg, agent_uid};
 use super::terminal::{Environment, Terminal, now_ms};
+use super::words::{Clock, shown};
 use crate::explain::{Ink, Note};
 use crate::segments::{SEGMENTS_FILE, Segment, SegmentError, Windows, newest_where, zone_for};
 use crate::store::{SqliteStore, Store, WRITER_WAIT};
@@ -22,7 +21,6 @@ use crate::table::nearest;
 use jiff::tz::TimeZone;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use words::Clock;
 
 /// Longest time that looking at a login may take, in milliseconds; a dead network disk would
 /// otherwise keep an event from being recorded.
@@ -154,19 +152,19 @@ fn started(store: &mut SqliteStore, uid: &str, segment_id: &str) -> Result<Segme
     let path = shown_path(store);
     let error = CliError::usage(format!(
         "the log of agent `{uid}` has no segment `{}`, in the store `{path}`",
-        words::shown(segment_id)
+        shown(segment_id)
     ));
     let named: Vec<String> =
-        ids.iter().take(NAMED_SEGMENTS).map(|segment_id| format!("`{}`", words::shown(segment_id))).collect();
+        ids.iter().take(NAMED_SEGMENTS).map(|segment_id| format!("`{}`", shown(segment_id))).collect();
     Err(match (nearest(segment_id, ids.iter().map(String::as_str)), named.is_empty()) {
-        (Some(near), _) => error.help(format!("did you mean `{}`?", words::shown(near))),
+        (Some(near), _) => error.help(format!("did you mean `{}`?", shown(near))),
         (None, false) => error.help(format!("the newest ones are {}; nothing was recorded", named.join(", "))),
         (None, true) => error.help("it has none at all: check `--agent` and `--store`; nothing was recorded"),
     })
 }
 
 fn shown_path(store: &SqliteStore) -> String {
-    words::shown(&store.path().display().to_string())
+    shown(&store.path().display().to_string())
 }
 
 /// The store's file, for what is done beside it.
