@@ -7,43 +7,16 @@ mod support;
 use resume_gate::DecisionKind;
 use resume_gate::explain::{Case, Ink, nearest_miss, outcome_of_facts, text, would_change};
 use resume_gate::gate::facts::{Fact, VOCABULARY};
-use resume_gate::gate::facts::{FactValue, ForkRecord, HeadBusy, HeadFile, HeadRecord};
 use resume_gate::gate::trace::{Check, Outcome, steps};
-use resume_gate::gate::{Answers, Evaluation, TABLE, decision_of, evaluate};
-use resume_gate::table::{FactWord, State};
+use resume_gate::gate::{Evaluation, TABLE, decision_of, evaluate};
+use resume_gate::table::FactWord;
 use std::collections::{BTreeMap, BTreeSet};
 use strum::IntoEnumIterator;
-
-struct FromWord(FactWord);
-
-impl FromWord {
-    fn answer<V: FactValue + std::str::FromStr>(&self) -> V {
-        self.0.value_name(V::FACT).unwrap().parse().ok().unwrap()
-    }
-}
-
-impl Answers for FromWord {
-    fn fork_record(&mut self) -> ForkRecord {
-        self.answer()
-    }
-    fn head_file(&mut self) -> HeadFile {
-        self.answer()
-    }
-    fn head_busy(&mut self) -> HeadBusy {
-        self.answer()
-    }
-    fn head_record(&mut self) -> HeadRecord {
-        self.answer()
-    }
-}
+use support::answers::{FromWord, unasked};
 
 /// A complete combination evaluated as at a spawn: probes are asked only where needed.
 fn evaluated(word: FactWord) -> Evaluation {
-    let unasked = Fact::iter().filter(|fact| fact.spec().probe).fold(word, |word, fact| match word.fact(fact) {
-        State::Value(_) => word.with_bits(fact.spec(), fact.spec().not_asked_bit()),
-        _ => word,
-    });
-    evaluate(&TABLE, unasked, &mut FromWord(word))
+    evaluate(&TABLE, unasked(word), &mut FromWord::new(word))
 }
 
 fn every_evaluation() -> BTreeSet<(usize, FactWord)> {

@@ -6,13 +6,14 @@ mod support;
 
 use proptest::prelude::*;
 use resume_gate::gate::facts::*;
-use resume_gate::gate::{Answers, Evaluation, Partial, Ready, TABLE, decision_of, evaluate, evaluate_partial};
+use resume_gate::gate::{Evaluation, Partial, Ready, TABLE, decision_of, evaluate, evaluate_partial};
 use resume_gate::table::{FactWord, INDEXED_RULES, Index, Rule, State, Table, Verdict};
 use resume_gate::{ChainHead, GateInput, Head, Probes, ResumeGate, resume_gate};
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use strum::IntoEnumIterator;
+use support::answers::{FromWord, unasked};
 use support::reference::{self, Facts};
 
 fn word_of(facts: &Facts) -> FactWord {
@@ -22,43 +23,6 @@ fn word_of(facts: &Facts) -> FactWord {
         word = word.with_bits(fact.spec(), fact.spec().value_bit(fact.spec().value_named(value).unwrap()));
     }
     VOCABULARY.settle(word)
-}
-
-/// The word as the gate starts out with it: every probe that applies not yet asked.
-fn unasked(word: FactWord) -> FactWord {
-    Fact::iter().filter(|fact| fact.spec().probe).fold(word, |word, fact| match word.fact(fact) {
-        State::Value(_) => word.with_bits(fact.spec(), fact.spec().not_asked_bit()),
-        _ => word,
-    })
-}
-
-/// Answers read off a complete word, noting what was asked.
-struct FromWord {
-    word: FactWord,
-    asked: Vec<Fact>,
-}
-
-impl FromWord {
-    fn answer<V: FactValue + std::str::FromStr>(&mut self) -> V {
-        self.asked.push(V::FACT);
-        let name = self.word.value_name(V::FACT).unwrap_or_else(|| panic!("{} does not apply", V::FACT.name()));
-        name.parse().ok().unwrap()
-    }
-}
-
-impl Answers for FromWord {
-    fn fork_record(&mut self) -> ForkRecord {
-        self.answer()
-    }
-    fn head_file(&mut self) -> HeadFile {
-        self.answer()
-    }
-    fn head_busy(&mut self) -> HeadBusy {
-        self.answer()
-    }
-    fn head_record(&mut self) -> HeadRecord {
-        self.answer()
-    }
 }
 
 #[test]
@@ -74,7 +38,7 @@ fn every_case_is_decided_as_the_reference_decides_it() {
     for facts in reference::every_case() {
         let (rule, decision) = reference::decide(&facts);
         let word = word_of(&facts);
-        let mut answers = FromWord { word, asked: Vec::new() };
+        let mut answers = FromWord::new(word);
         let lazily = evaluate(&TABLE, unasked(word), &mut answers);
         for (how, index) in [("with all facts", TABLE.first_hit(word)), ("asking", lazily.rule)] {
             assert_eq!(TABLE.rules[index].id, rule, "{how}: {facts:?}");
@@ -87,7 +51,7 @@ fn every_case_is_decided_as_the_reference_decides_it() {
 #[test]
 fn probes_are_asked_in_order_at_most_once_and_only_where_all_cheaper_conditions_hold() {
     for word in VOCABULARY.combinations() {
-        let mut answers = FromWord { word, asked: Vec::new() };
+        let mut answers = FromWord::new(word);
         evaluate(&TABLE, unasked(word), &mut answers);
 
         // What the rows ask for when tried one after the other by hand.
@@ -376,8 +340,8 @@ fn rows_beyond_the_index_are_tried_one_by_one_with_the_same_outcome() {
     let masks: Vec<(u64, u64)> = rules.iter().map(|rule| (rule.forbidden, rule.asks)).collect();
     let long = Table { rules: rules.into(), index: Cow::Owned(Index::of(&masks)), ..TABLE.clone() };
     for word in VOCABULARY.combinations() {
-        let short_way = evaluate(&TABLE, unasked(word), &mut FromWord { word, asked: Vec::new() });
-        let long_way = evaluate(&long, unasked(word), &mut FromWord { word, asked: Vec::new() });
+        let short_way = evaluate(&TABLE, unasked(word), &mut FromWord::new(word));
+        let long_way = evaluate(&long, unasked(word), &mut FromWord::new(word));
         assert_eq!(long_way.rule, short_way.rule + INDEXED_RULES);
         assert_eq!(long_way.word, short_way.word);
     }

@@ -8,6 +8,7 @@
     reason = "each test file uses its own part"
 )]
 
+pub mod answers;
 pub mod reference;
 
 /// Settings under which every snapshot of `area` is taken: into `snapshots/<area>/`, under the
