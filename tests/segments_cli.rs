@@ -272,6 +272,20 @@ fn the_head_is_named_with_every_newer_segment_that_is_not() {
 }
 
 #[test]
+fn a_log_of_which_nothing_can_be_read_is_no_chain_without_a_head() {
+    let world = World::new();
+    world.append("u1", &[&[0; 300]]);
+    for arguments in ["head", "head --format json", "list", "list --format json"] {
+        let Ran { status, stdout, stderr } = world.run(arguments);
+        assert_eq!((status, stdout.as_str()), (2, ""), "{arguments}");
+        assert!(stderr.contains("all 301 bytes of their log are damaged"), "{stderr}");
+    }
+    world.append("u1", &[br#"{"event":"newer"}"#]);
+    assert_eq!(world.run("head").status, 0);
+    assert_eq!(world.run("list").status, 0);
+}
+
+#[test]
 fn the_head_of_a_long_log_is_the_one_of_a_full_fold() {
     let world = World::new();
     let pad = "x".repeat(400);

@@ -9,8 +9,8 @@ use super::document::{head_of_document, segment_json};
 use super::list::ended;
 use super::{LogArgs, View, failed, shown_path};
 use crate::segments::{
-    Event, REPAIR_WINDOW_BYTES, SEGMENTS_FILE, Segment, SegmentError, Windows, events_in, fold, is_safe_session_id,
-    newest_where, zone_for,
+    Event, REPAIR_WINDOW_BYTES, SEGMENTS_FILE, Segment, SegmentError, Windows, events_in, fold, head_segment,
+    is_safe_session_id, newest_where, zone_for,
 };
 use crate::store::{SqliteStore, Store};
 use serde_json::{Value, json};
@@ -36,6 +36,10 @@ pub(super) fn run(args: &HeadArgs, terminal: &Terminal) -> Result<Exit, CliError
     let uid = args.log.named_agent(&terminal.env)?;
     let mut store = args.log.reader(&terminal.env)?;
     let answer = Answer::find(&mut store, &uid, args.current.as_deref()).map_err(failed)?;
+    if answer.head.is_none() {
+        // A log of which nothing can be read is an error here too, and no chain without a head.
+        head_segment(&mut store, &uid, args.current.as_deref()).map_err(failed)?;
+    }
     if args.log.format == Format::Json {
         let mut document = head_of_document(HEAD_SCHEMA, &store);
         document.extend([

@@ -57,6 +57,10 @@ pub(super) fn run(args: &ListArgs, terminal: &Terminal) -> Result<Exit, CliError
 
 fn list(args: &ListArgs, uid: &str, store: &mut SqliteStore, terminal: &Terminal) -> Result<Exit, CliError> {
     let folded = segments(store, uid).map_err(failed)?;
+    if folded.segments.is_empty() {
+        // A log of which nothing can be read is an error, and no empty chain.
+        head_segment(store, uid, None).map_err(failed)?;
+    }
     let rows = story(&folded.segments);
     let left_out = args.left_out(rows.len(), terminal);
     let shown = rows.get(left_out..).unwrap_or_default();
