@@ -220,13 +220,10 @@ fn place(path: &str, view: &View<'_>) -> String {
 
 fn began(segment: &Segment) -> String {
     let start = &segment.start;
-    let mut text = match start.continuity_rung.as_str() {
+    let text = match start.continuity_rung.as_str() {
         "" => "unknown".to_owned(),
         rung => shown(rung),
     };
-    if let Some(parent) = start.forked_from.as_deref().filter(|parent| !parent.is_empty()) {
-        text = format!("{text}, forked from {}", session(parent));
-    }
     if segment.is_claude() { text } else { format!("{} {text}", shown(&start.provider)) }
 }
 
@@ -251,6 +248,10 @@ fn transcript(segment: &Segment) -> Option<u64> {
 /// What makes a segment more than the next one of its chain.
 fn remarks(row: &Row<'_>) -> Vec<Piece> {
     let mut remarks = Vec::new();
+    if let Some(parent) = row.segment.start.forked_from.as_deref().filter(|parent| !parent.is_empty()) {
+        // In a cell it would push how the others ended off a terminal.
+        remarks.push((Tone::Plain, format!("forked from {}", session(parent))));
+    }
     if let Some(gap) = &row.gap {
         let before = match row.number {
             1 => String::new(),
@@ -325,7 +326,7 @@ fn agents_text(rows: &[AgentRow], left_out: usize, store: &SqliteStore, view: &V
         let text = format!("… {others} not heard of for longer; `--all` or `--last N` lists more");
         lines.push(Line::Alone(vec![(Tone::Faint, text)]));
     }
-    let titles = ["agent", "last recorded", "log", "head", "login", "directory"];
+    let titles = ["agent", "head", "last recorded", "log", "login", "directory"];
     lines.push(Line::Cells(titles.map(|title| (Tone::Faint, title.to_owned())).into()));
     for (log, head) in rows {
         let mut cells = vec![
@@ -337,11 +338,11 @@ fn agents_text(rows: &[AgentRow], left_out: usize, store: &SqliteStore, view: &V
             Ok(Some(head)) => {
                 let config_dir =
                     head.start.config_dir.as_deref().map_or_else(|| NOTHING.to_owned(), |dir| place(dir, view));
-                let id = head.session_id.as_deref().unwrap_or_default();
-                cells.extend([session(id), config_dir, place(&head.start.cwd, view)].map(|text| (Tone::Plain, text)));
+                cells.insert(1, (Tone::Plain, session(head.session_id.as_deref().unwrap_or_default())));
+                cells.extend([config_dir, place(&head.start.cwd, view)].map(|text| (Tone::Plain, text)));
             }
-            Ok(None) => cells.push((Tone::Faint, NOTHING.to_owned())),
-            Err(_) => cells.push((Tone::Warn, "unreadable".to_owned())),
+            Ok(None) => cells.insert(1, (Tone::Faint, NOTHING.to_owned())),
+            Err(_) => cells.insert(1, (Tone::Warn, "unreadable".to_owned())),
         }
         lines.push(Line::Cells(cells));
         if let Err(error) = head {
@@ -389,6 +390,18 @@ mod tests {
         let wide = text(Some(200), 0);
         assert!(wide.contains("~/.claude  …king/directory/of/no/importance\n"), "{wide}");
         assert!(text(None, 0).contains("~/a/very/long/way/to/a/working/directory/of/no/importance\n"));
+    }
+
+    #[test]
+    fn at_80_columns_a_fork_leaves_room_for_how_segments_ended() {
+        let forked = Segment {
+            start: Start { forked_from: Some("5e550000-1111-2222-3333-000000000000".into()), ..segment(1).start },
+            ..segment(1)
+        };
+        let clock = Clock { now_ms: 1_000_000_060_000, zone: TimeZone::UTC };
+        let view = View { ink: Ink::Plain, columns: Some(80), home: None, clock };
+        let text = chain_text("u1", &story(&[forked]), 0, "/store", &view);
+        assert!(text.contains("no end recorded") && text.contains("\n       forked from 5e550000…\n"), "{text}");
     }
 
     #[test]
