@@ -561,7 +561,9 @@ fn looking_writes_nothing() {
     let before = world.listing();
     for command in ["list", "head", "check"] {
         for format in ["text", "json"] {
-            world.run(&format!("{command} --format {format}")).ok();
+            let answer = world.run(&format!("{command} --format {format}"));
+            assert!(answer.stderr.contains("there is no store at"), "{command} {format}: {}", answer.stderr);
+            answer.ok();
         }
     }
     assert_eq!(world.without_agent("list").ok(), format!("there is no store at `{}` yet\n", world.store().display()));

@@ -40,6 +40,7 @@ impl Checked {
 
 pub(super) fn run(args: &CheckArgs, terminal: &Terminal) -> Result<Exit, CliError> {
     let mut store = args.log.reader(&terminal.env)?;
+    LogArgs::note_absence(&store, terminal);
     let checked: Vec<Checked> = match args.log.agent(&terminal.env) {
         Some(uid) => {
             let found = Ok(without_chain(segments(&mut store, &uid).map_err(failed)?));

@@ -35,6 +35,7 @@ pub(crate) struct HeadArgs {
 pub(super) fn run(args: &HeadArgs, terminal: &Terminal) -> Result<Exit, CliError> {
     let uid = args.log.named_agent(&terminal.env)?;
     let mut store = args.log.reader(&terminal.env)?;
+    LogArgs::note_absence(&store, terminal);
     let answer = Answer::find(&mut store, &uid, args.current.as_deref()).map_err(failed)?;
     if answer.head.is_none() {
         // A log of which nothing can be read is an error here too, and no chain without a head.

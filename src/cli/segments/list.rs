@@ -56,6 +56,7 @@ pub(super) fn run(args: &ListArgs, terminal: &Terminal) -> Result<Exit, CliError
 }
 
 fn list(args: &ListArgs, uid: &str, store: &mut SqliteStore, terminal: &Terminal) -> Result<Exit, CliError> {
+    LogArgs::note_absence(store, terminal);
     let folded = segments(store, uid).map_err(failed)?;
     if folded.segments.is_empty() {
         // A log of which nothing can be read is an error, and no empty chain.

@@ -87,6 +87,14 @@ impl LogArgs {
         SqliteStore::reader(&self.store.locate(env)?, WRITER_WAIT).map_err(|error| failed(error.into()))
     }
 
+    /// Says on standard error that there is no store, lest a misspelt path pass for an empty one.
+    fn note_absence(store: &SqliteStore, terminal: &Terminal) {
+        if !store.exists() {
+            let path = shown(&store.path().display().to_string());
+            terminal.note(&Note::new("no-store", format!("there is no store at `{path}` yet")));
+        }
+    }
+
     /// The store, to be recorded to; it is made if it is not there.
     fn recorder(&self, env: &Environment) -> Result<SqliteStore, CliError> {
         SqliteStore::recorder(&self.store.locate(env)?, WRITER_WAIT).map_err(|error| failed(error.into()))
