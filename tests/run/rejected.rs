@@ -2,8 +2,9 @@
 
 use crate::world::{Ended, NEWEST, Provider, U1, World, providers, size};
 use resume_gate::segments::{EndReason, Rung};
-use std::fs::{self, File};
+use std::fs::{self, File, Permissions};
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::process::Stdio;
 
 /// A world whose head looks well from outside but holds no conversation that the provider finds.
@@ -159,4 +160,23 @@ fn a_provider_that_fails_twice_is_not_asked_a_third_time() {
     assert_eq!(world.chain(U1).len(), 3);
     let ended = world.run(&["--resume", "00000000-0000-4000-8000-000000000000"], &["--no-such-option"]);
     assert_eq!(ended.status, Some(1));
+}
+
+/// The provider itself deletes sessions that have grown old, when it starts.
+#[test]
+fn a_session_that_is_gone_when_the_provider_looks_is_rejected_by_its_words() {
+    for provider in providers() {
+        let world = World::new(provider);
+        world.say("one");
+        let head = world.head(U1);
+        let cleaner = world.root.join("cleaner");
+        let (session, program) = (world.session("a", &head), world.program());
+        let script = format!("#!/bin/sh\nrm -f '{}'\nexec '{}' \"$@\"\n", session.display(), program.display());
+        fs::write(&cleaner, script).unwrap();
+        fs::set_permissions(&cleaner, Permissions::from_mode(0o700)).unwrap();
+
+        let mut command = world.gate(["run", "--agent", U1, "--config-dir"]);
+        command.arg(world.login("a")).arg("--").arg(&cleaner).args(["-p", "two"]);
+        assert_went_on_fresh(&world, &head, &command.output().unwrap().into());
+    }
 }

@@ -49,15 +49,18 @@ impl Written {
 
     /// Whether the resume was rejected. Whoever wrote to the session has not rejected it, whatever
     /// it said (an error of the API ends with the same status); whoever failed and left it as it was
-    /// has. A session that is not here is written to elsewhere, so that only words count.
+    /// has. A session that is not here, or not any more, is not written to here, so that only words
+    /// count.
     pub(super) fn rejected(&self, ended: &Ended) -> Option<Rejected> {
-        if !ended.has_failed() || self.now() != self.before {
+        let now = self.now();
+        let is_as_before = now == self.before;
+        if !ended.has_failed() || (now.is_some() && !is_as_before) {
             return None;
         }
         if is_still_running(&ended.stderr) {
             return Some(Rejected::StillRunning);
         }
-        let is_seen = self.before.is_some() || (self.is_new && !self.paths.is_empty());
+        let is_seen = is_as_before && (now.is_some() || (self.is_new && !self.paths.is_empty()));
         (is_seen || is_rejection(&ended.stderr)).then_some(Rejected::Dead)
     }
 }
