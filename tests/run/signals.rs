@@ -75,8 +75,9 @@ fn an_interrupted_resume_is_no_rejection() {
 fn an_ignored_signal_stays_ignored_for_the_provider_too() {
     let world = World::new(NEWEST);
     let run = world.run_command(&[], &["-p", "[[delay:1]] [[say:still here]]"]);
-    let mut words: Vec<&std::ffi::OsStr> = vec![run.get_program()];
-    words.extend(run.get_args());
+    // From our own program on: nothing may make the signals default again.
+    let words = std::iter::once(run.get_program()).chain(run.get_args());
+    let words = words.skip_while(|word| *word != env!("CARGO_BIN_EXE_resume-gate"));
     let mut nohup = world.bare_command("nohup");
     // The shell's `trap ''` is what `nohup` does, without its files.
     let child = nohup.args(words).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0).spawn().unwrap();

@@ -118,6 +118,22 @@ impl Ended {
     }
 }
 
+/// A command that starts with the signals as a shell leaves them, even where the tests themselves
+/// were started with some ignored (by `nohup`, or in the background of a script): `run` would pass
+/// that on to the provider, as it should.
+fn with_default_signals(program: &str) -> Command {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).map(str::trim);
+    let ignored = ignored.and_then(|mask| u64::from_str_radix(mask, 16).ok()).unwrap_or_default();
+    let ours = [1, 2, 3, 15].iter().fold(0, |mask, signal| mask | 1_u64 << (signal - 1));
+    if ignored & ours == 0 {
+        return Command::new(program);
+    }
+    let mut command = Command::new("env");
+    command.args(["--default-signal=HUP,INT,QUIT,TERM", program]);
+    command
+}
+
 impl World {
     pub(crate) fn new(provider: Provider) -> Self {
         let dir = tempfile::tempdir().unwrap();
@@ -172,7 +188,7 @@ impl World {
 
     /// Our command in a bare environment.
     pub(crate) fn gate<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_resume-gate"));
+        let mut command = with_default_signals(env!("CARGO_BIN_EXE_resume-gate"));
         self.bare(&mut command).args(arguments).env("RESUME_GATE_STORE", &self.store);
         command
     }

@@ -105,8 +105,8 @@ pub fn run(run: &Run, around: &Surroundings, audience: &mut dyn Audience) -> Res
     let mut guard = lock(&run.request, around)?;
     let (candidate, offered) = candidate::candidate(&run.request, &run.wanted)?;
     let request = SpawnRequest { candidate, offered, poisoned: None, ..run.request.clone() };
+    let first = decided(&request, around, &mut guard)?;
     let is_held = guard.is_some();
-    let first = decided(&request, around, is_held)?;
     let attempt = Attempt { run, request: &request, decided: &first, cwd: &cwd, around };
     let (ended, rejected) = attempt.carry_out(&mut guard, audience)?;
     let (Some(rejected), Some(session)) = (rejected, &first.plan.resume) else {
@@ -119,7 +119,7 @@ pub fn run(run: &Run, around: &Surroundings, audience: &mut dyn Audience) -> Res
         return Ok(ended.code());
     }
     let request = after_rejection(request.clone(), &first, rejected, session);
-    let second = decided(&request, around, is_held)?;
+    let second = decided(&request, around, &mut guard)?;
     if rejected == Rejected::StillRunning && !second.plan.fork_session {
         audience.note(&given_up(rejected, session, false));
         return Ok(ended.code());
@@ -155,11 +155,18 @@ fn lock(request: &SpawnRequest, around: &Surroundings) -> Result<Option<AgentGua
     }
 }
 
-fn decided(request: &SpawnRequest, around: &Surroundings, is_held_by_us: bool) -> Result<Decided, RunError> {
-    let (decided, _lease) = decide_and_apply(request, &around.processes, is_held_by_us);
+/// Decides, and carries the decision out up to the spawn. A lock that could not be had before and
+/// now can comes with it in `guard`.
+fn decided(request: &SpawnRequest, around: &Surroundings, guard: &mut Option<AgentGuard>) -> Result<Decided, RunError> {
+    let (decided, late) = decide_and_apply(request, &around.processes, guard.is_some());
     if decided.plan.outcome == PlanOutcome::Held {
+        // Asked again for the names of who holds it; it may have ended since.
+        *guard = lock(request, around)?;
         let uid = request.agent_uid.clone().unwrap_or_default();
         return Err(Held { uid, holder: None, provider: None }.into());
+    }
+    if guard.is_none() {
+        *guard = late;
     }
     Ok(decided)
 }
