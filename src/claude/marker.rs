@@ -81,8 +81,11 @@ impl Marker {
 
 /// The marker of a session file that is such a copy and still as it was made: a whole marker is
 /// beside it, and its size is the marker's. One that grew was continued by someone, and is a
-/// session like any other.
+/// session like any other; so is what a link in its place leads to, since a copy is never a link.
 #[must_use]
 pub fn temporary_copy(session_file: &Path, size: u64) -> Option<Marker> {
+    if session_file.symlink_metadata().is_ok_and(|found| found.is_symlink()) {
+        return None;
+    }
     Marker::read(session_file).ok().filter(|marker| marker.bytes == size)
 }

@@ -72,7 +72,7 @@ fn sweep_notes(swept: &Sweep) -> Vec<Note> {
         Fate::Continued { bytes, .. } => Some(Note::new(
             "copy-continued",
             format!(
-                "the copy {} is not the {bytes} bytes that were copied any more: somebody went on in it, so it stays",
+                "the copy {} is not the file of {bytes} bytes that was copied any more: somebody went on in it or put another in its place, so it stays",
                 cleared.path.display()
             ),
         )),

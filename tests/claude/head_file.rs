@@ -206,6 +206,20 @@ fn b17_a_temporary_copy_counts_as_missing_whoever_owns_it() {
 }
 
 #[test]
+#[cfg(unix)]
+fn a_link_beside_a_marker_is_no_copy_before_a_sweep_as_after_it() {
+    let spawn = Spawn::new();
+    let file = spawn.disk.session(&spawn.login, &spawn.cwd, "B", [b'x'; 700]);
+    let elsewhere = file.with_file_name("elsewhere");
+    fs::rename(&file, &elsewhere).unwrap();
+    std::os::unix::fs::symlink(&elsewhere, &file).unwrap();
+    write_marker(&file, marker(700).to_text());
+    assert_eq!(spawn.fact(&spawn.own_head(700)), AsLeft);
+    fs::remove_file(Marker::path_for(&file)).unwrap();
+    assert_eq!(spawn.fact(&spawn.own_head(700)), AsLeft);
+}
+
+#[test]
 fn a_marker_that_is_not_whole_marks_nothing() {
     let spawn = Spawn::new();
     let file = spawn.disk.session(&spawn.login, &spawn.cwd, "B", [b'x'; 700]);
