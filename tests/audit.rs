@@ -12,7 +12,7 @@ use resume_gate::gate::facts::{Fact, VOCABULARY};
 use resume_gate::gate::{FactSetError, TABLE, TABLE_SOURCE, decision_of};
 use resume_gate::store::{MemoryStore, Store};
 use resume_gate::table::{FactWord, State, Table};
-use serde_json::json;
+use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -131,6 +131,22 @@ fn invalid_text_in_a_field_that_is_not_counted_does_not_lose_the_record() {
     let (line, entry) = entries(&bytes).next().unwrap().unwrap();
     assert!(entry.facts.is_ok());
     assert_eq!(Record::read(line).unwrap().notes[0].text, "\u{fffd} remark");
+}
+
+#[test]
+fn a_value_that_no_text_or_number_is_costs_its_field_and_not_the_record() {
+    let whole = record(VOCABULARY.combinations()[0], 5);
+    for (wrong, field) in [(r#""half a pair \ud83d""#, "reason"), ("1e999", "store"), (r#"["\udc00"]"#, "notes")] {
+        let mut fields: Map<String, Value> = serde_json::from_str(&whole).unwrap();
+        fields.insert(field.to_owned(), "PLACE".into());
+        let line = Value::Object(fields).to_string().replace("\"PLACE\"", wrong);
+        let read = Record::read(Line::of(&line)).unwrap();
+        assert!(!read.document.contains_key(field), "{wrong}");
+        let mut expected = Record::read(Line::of(&whole)).unwrap().document;
+        expected.shift_remove(field);
+        assert_eq!(read.document, expected, "{wrong}");
+        assert!(read.evaluation(&TABLE).is_some(), "it is still explained");
+    }
 }
 
 #[test]

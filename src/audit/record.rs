@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use uuid::Uuid;
 
 use super::entry::{Entry, Line, Unreadable};
+use super::scan::Scanner;
 
 /// What a record says beside the decision itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,10 +69,9 @@ impl<'a> Record<'a> {
     /// # Errors
     /// If it is no JSON object.
     pub fn read(line: Line<'a>) -> Result<Self, Unreadable> {
-        let unreadable = |error: serde_json::Error| Unreadable { offset: line.offset, detail: error.to_string() };
         let entry = line.entry()?;
-        let document: Map<String, Value> =
-            serde_json::from_str(&String::from_utf8_lossy(line.bytes)).map_err(unreadable)?;
+        let text = String::from_utf8_lossy(line.bytes);
+        let document: Map<String, Value> = serde_json::from_str(&text).unwrap_or_else(|_| readable_fields(&text));
         let list = |key: &str| document.get(key).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
         let evidence = list("probes").iter().filter_map(evidence).collect();
         let notes = list("notes").iter().filter_map(note).collect();
@@ -131,6 +131,21 @@ impl<'a> Record<'a> {
     pub fn case<'c>(&'c self, table: &'c Table, evaluation: Evaluation, outcome: &'c str) -> Case<'c> {
         Case { table, evaluation, outcome, evidence: &self.evidence, notes: &self.notes }
     }
+}
+
+/// The fields that can be read of an object of which one cannot: a text with half a surrogate pair,
+/// or a number that is none.
+fn readable_fields(object: &str) -> Map<String, Value> {
+    let mut fields = Map::new();
+    // The structure was checked when the line was counted.
+    let _ = Scanner::new(object.as_bytes()).object(|scanner, key| {
+        let value = scanner.raw()?;
+        if let (Some(key), Ok(value)) = (key.text(), serde_json::from_slice(value)) {
+            fields.insert(key.into_owned(), value);
+        }
+        Ok(())
+    });
+    fields
 }
 
 fn evidence(value: &Value) -> Option<Evidence> {

@@ -147,6 +147,14 @@ impl<'a> Scanner<'a> {
         }
     }
 
+    /// Steps over a value of any kind and gives it as it is written.
+    pub(super) fn raw(&mut self) -> Result<&'a [u8], Malformed> {
+        let _ = self.peek();
+        let start = self.at;
+        self.value()?;
+        Ok(self.bytes.get(start..self.at).unwrap_or_default())
+    }
+
     /// Makes sure that nothing follows.
     pub(super) fn end(&mut self) -> Result<(), Malformed> {
         match self.peek() {
