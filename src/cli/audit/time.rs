@@ -30,8 +30,10 @@ impl Span {
 
     fn of_day_at(text: &str, now: &ZonedDateTime) -> Option<Self> {
         let day = day(text, now)?;
-        let start = |date: Date| ms(&date.to_zoned_datetime(now.time_zone().clone()).ok()?);
-        Some(Self { from_ms: start(day), to_ms: day.tomorrow().ok().and_then(start) })
+        Some(Self {
+            from_ms: Some(midnight(day, now)),
+            to_ms: day.tomorrow().ok().map(|tomorrow| midnight(tomorrow, now)),
+        })
     }
 }
 
@@ -44,17 +46,21 @@ pub(super) fn moment(text: &str) -> Result<u64, CliError> {
 fn moment_at(text: &str, now: &ZonedDateTime) -> Option<u64> {
     let text = text.trim();
     if let Some(day) = day(text, now) {
-        return ms(&day.to_zoned_datetime(now.time_zone().clone()).ok()?);
+        return Some(midnight(day, now));
+    }
+    // A zone in brackets; what follows would pass over it, and take the time for one of here.
+    if text.contains('[') {
+        return text.parse().ok().map(|at: ZonedDateTime| ms(at.timestamp()));
     }
     if let Ok(at) = text.parse::<Timestamp>() {
-        return u64::try_from(at.as_millisecond()).ok();
+        return Some(ms(at));
     }
     if let Ok(local) = text.parse::<DateTime>() {
-        return ms(&local.to_zoned_datetime(now.time_zone().clone()).ok()?);
+        return Some(ms(local.to_zoned_datetime(now.time_zone().clone()).ok()?.timestamp()));
     }
     // How long ago.
     let span: jiff::Span = text.trim_end_matches(" ago").parse().ok()?;
-    ms(&now.checked_sub(span.abs()).ok()?)
+    Some(ms(now.checked_sub(span.abs()).ok()?.timestamp()))
 }
 
 /// A date, a weekday (the last one before today), `today` or `yesterday`.
@@ -80,8 +86,18 @@ fn day(text: &str, now: &ZonedDateTime) -> Option<Date> {
     }
 }
 
-fn ms(at: &ZonedDateTime) -> Option<u64> {
-    u64::try_from(at.timestamp().as_millisecond()).ok()
+/// When a day begins. The last day there is begins after all that can be told from another.
+fn midnight(day: Date, now: &ZonedDateTime) -> u64 {
+    match day.to_zoned_datetime(now.time_zone().clone()) {
+        Ok(at) => ms(at.timestamp()),
+        Err(_) if day < now.date() => 0,
+        Err(_) => u64::MAX,
+    }
+}
+
+/// In milliseconds since 1970; nothing was recorded before.
+fn ms(at: Timestamp) -> u64 {
+    u64::try_from(at.as_millisecond()).unwrap_or(0)
 }
 
 fn now() -> ZonedDateTime {
@@ -123,7 +139,11 @@ mod tests {
         ] {
             assert_eq!(moment_at(text, &now()), Some(at(expected)), "{text}");
         }
-        for text in ["", "soon", "2026-13-01", "-", "1e9", "tu"] {
+        assert_eq!(moment_at("1900-01-01", &now()), Some(0), "before anything was recorded");
+        assert_eq!(moment_at("9999-12-31", &now()), Some(u64::MAX), "after everything that will be");
+        let there = "2026-11-20 14:30[America/New_York]";
+        assert_eq!(moment_at(there, &now()), Some(at("2026-11-20T19:30:00Z")), "{there}");
+        for text in ["", "2026-11-20 14:30[Nowhere/Else]", "soon", "2026-13-01", "-", "1e9", "tu"] {
             assert_eq!(moment_at(text, &now()), None, "{text}");
         }
     }
@@ -134,5 +154,13 @@ mod tests {
         assert_eq!(day.to_ms.unwrap() - day.from_ms.unwrap(), 25 * 3_600_000, "an hour comes twice");
         assert!(day.contains(day.from_ms) && !day.contains(day.to_ms) && !day.contains(None));
         assert!(Span::default().contains(None));
+    }
+
+    #[test]
+    fn a_day_on_which_nothing_can_have_been_recorded_is_no_open_span() {
+        for day in ["0000-01-01", "1960-05-05", "1969-12-31", "9999-12-31"] {
+            let span = Span::of_day_at(day, &now()).unwrap();
+            assert!(!span.contains(Some(at("2026-11-20T12:00:00Z"))) && !span.contains(None), "{day}");
+        }
     }
 }
