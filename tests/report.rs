@@ -398,6 +398,7 @@ fn it_reads_well_on_a_phone_and_in_the_dark() {
     for (name, width, height, dark) in [
         ("phone", 390, 844, false),
         ("phone-dark", 390, 844, true),
+        ("phone-narrow", 360, 700, false),
         ("dark", 1280, 900, true),
         ("light", 1280, 900, false),
     ] {
@@ -406,6 +407,11 @@ fn it_reads_well_on_a_phone_and_in_the_dark() {
         browser.wait_for("document.getElementById('count').textContent !== ''");
         let overflow = browser.run("return document.scrollingElement.scrollWidth - innerWidth");
         assert!(overflow.as_i64().unwrap() <= 0, "{name} scrolls sideways by {overflow}");
+        if width < 720 {
+            let box_of_table = "const t = document.querySelector('table.heat').parentElement";
+            let overflow = browser.run(&format!("{box_of_table}; return t.scrollWidth - t.clientWidth"));
+            assert!(overflow.as_i64().unwrap() <= 0, "{name}: the rule table scrolls sideways by {overflow}");
+        }
         let background = browser.run("return getComputedStyle(document.body).backgroundColor");
         assert_eq!(background == "rgb(19, 21, 24)", dark, "{name}: {background}");
         assert_eq!(browser.run(CONTRASTS), json!([]), "{name}: text that is hard to read");
