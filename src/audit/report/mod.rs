@@ -54,6 +54,12 @@ impl<'t> Report<'t> {
         }
     }
 
+    /// How many records were added or counted.
+    #[must_use]
+    pub fn counted(&self) -> u64 {
+        self.records
+    }
+
     /// Whether another record would be shown, not only counted.
     #[must_use]
     pub fn has_room(&self) -> bool {

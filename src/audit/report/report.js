@@ -159,7 +159,9 @@
   }
   function lane(uid, decided, from, to) {
     const chain = chains.get(uid), count = chain?.all ?? 0, last = decided[0];
-    const facts = [plural(count, "segment", "segments"), plural(decided.length, "decision", "decisions")];
+    // Of more decisions than the page shows, an agent's are those among the newest.
+    const among = D.records > rows.length ? " shown" : "";
+    const facts = [plural(count, "segment", "segments"), plural(decided.length, "decision", "decisions") + among];
     if (last) facts.push(`last ${label(last)}${last.rule ? ` by ${last.rule}` : ""}, ${when(last.at)}`);
     const list = el("ol", { class: "chain", hidden: !expanded.has(uid), "aria-label": `Chain of ${uid}, newest first`, tabindex: "0" });
     const toggle = el("button", { type: "button", class: "quiet", "aria-expanded": String(expanded.has(uid)), onclick: () => {

@@ -4,7 +4,7 @@ use super::super::error::CliError;
 use super::super::exit::Exit;
 use super::super::spawn_args::StoreArg;
 use super::super::terminal::{Terminal, now_ms};
-use super::super::words::directory;
+use super::super::words::{count, directory};
 use super::select::{Found, SelectArgs, reader};
 use super::{failed, table_with};
 use crate::audit::{MAX_ROWS, Report, log};
@@ -67,7 +67,9 @@ pub(super) fn run(args: &ReportArgs, terminal: &Terminal) -> Result<Exit, CliErr
     } else {
         write(&args.out, &html)
             .map_err(|error| CliError::usage(format!("cannot write the report `{}`: {error}", args.out.display())))?;
-        terminal.say(&format!("{} decisions in `{}`", newest.len(), args.out.display()));
+        let (all, shown) = (report.counted(), newest.len());
+        let newest = if shown as u64 == all { String::new() } else { format!(", the newest {shown} of them shown") };
+        terminal.say(&format!("{} in `{}`{newest}", count(all, "decision"), args.out.display()));
     }
     Ok(Exit::Done)
 }
