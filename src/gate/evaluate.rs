@@ -2,7 +2,7 @@
 //! the way. No allocation, no clock, no file, no environment.
 
 use super::facts::{FACTS, Fact, FactValue, ForkRecord, HeadBusy, HeadFile, HeadRecord};
-use super::table::{FactSpec, FactWord, INDEXED_RULES, State, Table, Verdict};
+use super::table::{FactSpec, FactWord, INDEXED_RULES, Index, State, Table, Verdict};
 use strum::IntoEnumIterator;
 
 /// What evaluation gives: enough to rebuild the whole trace.
@@ -60,15 +60,16 @@ impl Answers for Ready {
 /// known conditions all hold.
 #[inline]
 pub fn evaluate(table: &Table, mut word: FactWord, answers: &mut impl Answers) -> Evaluation {
-    let mut possible = table.index.possible(word.bits());
+    let index: &Index = &table.index;
+    let mut possible = index.possible(word.bits());
     while possible != 0 {
         let rule = possible.trailing_zeros() as usize;
-        let asks = table.index.asks(rule) & word.bits();
+        let asks = index.asks(rule) & word.bits();
         if asks == 0 {
             return Evaluation { rule, word };
         }
         let bit = ask(&mut word, asks, answers);
-        possible &= table.index.possible_with(bit);
+        possible &= index.possible_with(bit);
     }
     beyond_index(table, word, answers)
 }
