@@ -56,7 +56,7 @@ fn the_table_and_its_facts_read_as_approved() {
 #[test]
 fn a_broken_table_is_answered_with_every_line_at_once_and_status_1() {
     let world = World::empty();
-    let broken = SHIPPED.replace("head_busy: yes\n    then: fork", "head_bussy: yes\n    then: frok");
+    let broken = SHIPPED.replace("head_busy: \"yes\"\n    then: fork", "head_bussy: \"yes\"\n    then: frok");
     assert_ne!(broken, SHIPPED);
     let path = world.at("/rules.yaml");
     put(&path, broken.replace("hit_policy: first", "hit_policy: any").as_bytes());
