@@ -2,9 +2,12 @@
 //! real command on real stores.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::allow_attributes, reason = "tests")]
 
+#[path = "support/ran.rs"]
+mod ran;
 #[path = "support/records.rs"]
 mod records;
 
+use ran::{Ran, ran};
 use records::About;
 use resume_gate::audit::log::{self, TABLES_ZONE, table_file};
 use resume_gate::gate::facts::{Fact, VOCABULARY};
@@ -27,32 +30,6 @@ struct World {
     root: PathBuf,
 }
 
-struct Ran {
-    status: i32,
-    stdout: String,
-    stderr: String,
-}
-
-impl Ran {
-    fn ok(self) -> String {
-        assert_eq!(self.status, 0, "{}", self.stderr);
-        self.stdout
-    }
-
-    fn json(self) -> Value {
-        let text = self.ok();
-        assert_eq!(text.lines().count(), 1, "{text}");
-        serde_json::from_str(&text).unwrap()
-    }
-
-    /// The error of a command that cannot do what was asked.
-    fn refused(self) -> String {
-        assert_eq!((self.status, self.stdout.as_str()), (2, ""), "{}", self.stderr);
-        assert!(self.stderr.starts_with("error: "), "{}", self.stderr);
-        self.stderr
-    }
-}
-
 impl World {
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
@@ -66,17 +43,13 @@ impl World {
     }
 
     fn run(&self, args: &[&str]) -> Ran {
-        let output = Command::new(env!("CARGO_BIN_EXE_resume-gate"))
+        ran(Command::new(env!("CARGO_BIN_EXE_resume-gate"))
             .env_clear()
             .env("HOME", self.path("home"))
             .env("RESUME_GATE_STORE", self.path("store.db"))
             .env("TZ", "UTC")
             .current_dir(self.path("home/w"))
-            .args(args)
-            .output()
-            .unwrap();
-        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-        Ran { status: output.status.code().unwrap(), stdout: text(output.stdout), stderr: text(output.stderr) }
+            .args(args))
     }
 
     fn store(&self) -> SqliteStore {

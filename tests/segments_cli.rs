@@ -1,8 +1,11 @@
 //! `resume-gate segments …`: the real command on real stores, session files and processes.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::allow_attributes, reason = "tests")]
 
+#[path = "support/ran.rs"]
+mod ran;
 mod support;
 
+use ran::{Ran, ran};
 use resume_gate::claude::layout::session_file;
 use resume_gate::claude::marker::Marker;
 use resume_gate::segments::{SEGMENTS_FILE, chain_head, head_session, segments, zone_for};
@@ -22,25 +25,6 @@ const MINUTE_MS: i64 = 60_000;
 struct World {
     _dir: TempDir,
     root: PathBuf,
-}
-
-struct Ran {
-    status: i32,
-    stdout: String,
-    stderr: String,
-}
-
-impl Ran {
-    fn ok(self) -> String {
-        assert_eq!(self.status, 0, "{}", self.stderr);
-        self.stdout
-    }
-
-    fn json(self) -> Value {
-        let text = self.ok();
-        assert_eq!(text.lines().count(), 1, "{text}");
-        serde_json::from_str(&text).unwrap()
-    }
 }
 
 impl World {
@@ -69,11 +53,11 @@ impl World {
     }
 
     fn run_with(&self, arguments: &[&str]) -> Ran {
-        ran(self.command().args(arguments))
+        ran(self.command().args(arguments)).harmless()
     }
 
     fn without_agent(&self, arguments: &str) -> Ran {
-        ran(self.command().env_remove("AGENTMUX_AGENT_UID").args(arguments.split_whitespace()))
+        ran(self.command().env_remove("AGENTMUX_AGENT_UID").args(arguments.split_whitespace())).harmless()
     }
 
     fn open(&self) -> SqliteStore {
@@ -131,21 +115,6 @@ impl World {
         found.sort();
         found
     }
-}
-
-fn ran(command: &mut Command) -> Ran {
-    let output = command.output().unwrap();
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    let ran = Ran {
-        status: output.status.code().expect("it ends by itself"),
-        stdout: text(output.stdout),
-        stderr: text(output.stderr),
-    };
-    for stream in [&ran.stdout, &ran.stderr] {
-        assert!(!stream.contains("panicked"), "{stream}");
-        assert!(!stream.chars().any(|c| c.is_control() && c != '\n'), "control characters: {stream:?}");
-    }
-    ran
 }
 
 /// The text snapshots, with what varies taken out: where the test ran, and when.

@@ -1,7 +1,6 @@
 //! How recorded things are put into words for people: times, sizes, places, and strings that
 //! somebody else chose.
 
-use crate::explain::short;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use std::path::Path;
@@ -73,20 +72,7 @@ pub(in crate::cli) fn size(bytes: u64) -> String {
     }
 }
 
-/// A string that somebody else chose, with everything escaped that could move the cursor, hide text
-/// or turn it around.
-pub(in crate::cli) fn shown(text: &str) -> String {
-    let acts = |c: char| {
-        c.is_control()
-            || matches!(c, '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
-    };
-    text.chars().flat_map(|c| if acts(c) { c.escape_default().collect() } else { vec![c] }).collect()
-}
-
-/// A session id, short.
-pub(in crate::cli) fn session(id: &str) -> String {
-    short(&shown(id))
-}
+pub(in crate::cli) use crate::explain::{short as session, visible as shown};
 
 /// A directory, with `~` for the home directory.
 pub(in crate::cli) fn directory(path: &str, home: Option<&Path>) -> String {

@@ -2,7 +2,7 @@
 
 use super::{Case, Change, nearest_miss, unasked, would_change};
 use crate::gate::Evidence;
-use crate::gate::trace::{Check, Checked, Outcome, Step, steps};
+use crate::gate::trace::{Check, Checked, Step, steps};
 use serde_json::{Map, Value, json};
 
 /// The known facts, by name, in fact order.
@@ -38,11 +38,7 @@ pub fn probes_json(evidence: &[Evidence]) -> Vec<Value> {
 pub fn steps_json(case: &Case<'_>) -> Vec<Value> {
     steps(case.table, case.evaluation)
         .map(|step| {
-            let outcome: &str = match step.outcome {
-                Outcome::Hit => "hit",
-                Outcome::Missed => "missed",
-                Outcome::NotReached => "not_reached",
-            };
+            let outcome: &str = step.outcome.into();
             json!({
                 "index": step.index + 1,
                 "rule": step.rule.id,

@@ -61,12 +61,15 @@ const LABEL_COLUMNS: usize = 14;
 /// Longest session id that is shown whole.
 const SHORT_ID_CHARS: usize = 13;
 
-/// Text from outside with its control characters and those that turn the direction of writing
-/// escaped, so that an id or a path cannot rewrite the terminal or pass for a line of its own.
+/// Text from outside with everything escaped that could move the cursor, hide text or turn it
+/// around, so that an id or a path cannot rewrite the terminal or pass for a line of its own.
 #[must_use]
 pub fn visible(text: &str) -> String {
-    let turns = |c| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{2028}' | '\u{2029}');
-    text.chars().flat_map(|c| if c.is_control() || turns(c) { c.escape_default().collect() } else { vec![c] }).collect()
+    let acts = |c: char| {
+        c.is_control()
+            || matches!(c, '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+    };
+    text.chars().flat_map(|c| if acts(c) { c.escape_default().collect() } else { vec![c] }).collect()
 }
 
 /// A session id short enough to read, and [`visible`]: the first eight characters and `…` if it is

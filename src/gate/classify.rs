@@ -11,14 +11,8 @@ use super::table::FactWord;
 
 /// How two identity keys stand to each other; `None`: one of them is not known. A blank key is none.
 fn keys_equal(recorded: Option<&String>, spawn: Option<&String>) -> Option<bool> {
-    let known = |key: Option<&'_ String>| key.map(|key| key.trim().to_owned()).filter(|key| !key.is_empty());
-    Some(known(recorded)? == known(spawn)?)
-}
-
-/// The segment of the parent's chain that a fork of `candidate` would branch from.
-fn branch_point<'a>(input: &'a GateInput, candidate: &str) -> Option<&'a Head> {
-    let named = |head: &&Head| head.session_id == candidate;
-    input.fork_point.as_ref().filter(named).or_else(|| input.fork_source.as_ref().filter(named))
+    let known = |key: &String| !key.trim().is_empty();
+    Some(recorded.filter(|key| known(key))?.trim() == spawn.filter(|key| known(key))?.trim())
 }
 
 /// The facts that cost nothing, settled: what does not apply is marked, probes are "not asked".
@@ -43,7 +37,7 @@ fn fork_facts(word: FactWord, input: &GateInput, candidate: &str) -> FactWord {
     let Some(source) = &input.fork_source else {
         return word.with(ForkSource::None);
     };
-    let Some(point) = branch_point(input, candidate) else {
+    let Some(point) = input.branch_point(candidate) else {
         return word.with(ForkSource::Elsewhere);
     };
     word.with(if source.session_id == candidate { ForkSource::AtCandidate } else { ForkSource::Behind })
@@ -83,7 +77,8 @@ pub(super) struct Asked<'a, P> {
 
 impl<P: Probes> Answers for Asked<'_, P> {
     fn fork_record(&mut self) -> ForkRecord {
-        branch_point(self.input, self.candidate)
+        self.input
+            .branch_point(self.candidate)
             .map_or(ForkRecord::Unrecorded, |point| self.probes.fork_record(point, self.input))
     }
     fn head_file(&mut self) -> HeadFile {
@@ -113,7 +108,7 @@ pub(super) fn decision(kind: DecisionKind, input: &GateInput, candidate: &str) -
         DecisionKind::Relocate => head.and_then(|head| {
             Some(ResumeGate::Relocate { head: session(head), from_config_dir: head.config_dir.clone()? })
         }),
-        DecisionKind::ForkFrom => branch_point(input, candidate).and_then(|point| {
+        DecisionKind::ForkFrom => input.branch_point(candidate).and_then(|point| {
             Some(ResumeGate::ForkFrom {
                 head: session(point),
                 from_config_dir: point.config_dir.clone()?,

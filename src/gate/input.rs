@@ -76,6 +76,13 @@ impl GateInput {
         let counts = !candidate.trim().is_empty() && self.poisoned.as_deref() != Some(candidate);
         counts.then_some(candidate)
     }
+
+    /// The segment of the parent's chain that a fork at `session` would branch from.
+    #[must_use]
+    pub fn branch_point(&self, session: &str) -> Option<&Head> {
+        let named = |head: &&Head| head.session_id == session;
+        self.fork_point.as_ref().filter(named).or_else(|| self.fork_source.as_ref().filter(named))
+    }
 }
 
 /// The questions about the disk that the gate may ask; implemented over real files by the host

@@ -119,12 +119,7 @@ impl Decided {
     fn copied(&self) -> Option<(Head, Source)> {
         match &self.gated.as_ref()?.decision {
             ResumeGate::Relocate { .. } => Some((self.input.head.head()?.clone(), Source::AtRest)),
-            ResumeGate::ForkFrom { head, .. } => {
-                let at = |point: &&Head| point.session_id == *head;
-                let point =
-                    self.input.fork_point.as_ref().filter(at).or_else(|| self.input.fork_source.as_ref().filter(at));
-                Some((point?.clone(), Source::Live))
-            }
+            ResumeGate::ForkFrom { head, .. } => Some((self.input.branch_point(head)?.clone(), Source::Live)),
             _ => None,
         }
     }
